@@ -10,10 +10,10 @@ import argparse
 import time
 from typing import Final
 
-from isrcheck.checker.behaviours.comparing import Side, compare
-from isrcheck.checker.behaviours.inclusion import Bounds
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.profiles import begun, profile_of
+from isrcheck.checker.analysis.inclusion.inclusion_check import Side, compare
+from isrcheck.checker.analysis.inclusion.subset_construction import Bounds
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.registry.profile_settings import begun, profile_of
 
 SIZES: Final = ((2, 2, 2, 2), (2, 2, 2, 3), (3, 1, 1, 2))
 NAMES: Final = ("replicas", "log_size", "max_records", "max_leader_epoch")

@@ -15,11 +15,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language import Model
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 Rows = npt.NDArray[np.int64]
 """States as arrays (states, scalars)."""

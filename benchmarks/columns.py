@@ -19,12 +19,12 @@ import numpy as np
 
 os.environ["ISRCHECK_CACHE"] = ""
 
-from isrcheck.checker.kernel import native  # after its cache is switched off
-from isrcheck.checker.kernel.compile import ROOM, Kernel
+from isrcheck.checker.kernel import llvm_compiler  # after its cache is switched off
+from isrcheck.checker.kernel.compiled import ROOM, Kernel
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.scenarios.collection import one
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 
 SCENARIOS = (
     "kip-320/3/3/3/2",
@@ -38,7 +38,7 @@ STATES = 40_000
 
 
 BATCH = 256
-HOST = native._processor
+HOST = llvm_compiler._processor
 
 
 def kernel_of(name: str) -> Kernel:
@@ -124,7 +124,7 @@ def main() -> None:
         wanted = (*kernel.expand(states), kernel.judge(states))
         ways = {"columns": with_columns(kernel, states)}
         for kind in ("host", *arguments.kinds):
-            native._processor = HOST if kind == "host" else lambda kind=kind: (kind, "")
+            llvm_compiler._processor = HOST if kind == "host" else lambda kind=kind: (kind, "")
             compiled = Kernel(kernel.system)
             ways[kind] = with_compiled_code(compiled, states)
             found = (*compiled.expand(states), compiled.judge(states))

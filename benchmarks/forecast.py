@@ -12,8 +12,8 @@ import argparse
 import statistics
 from typing import Any
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.forecast import forecast
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.results.size_estimate import forecast
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 SHARES = (0.25, 0.5, 0.6, 0.75)

@@ -15,8 +15,8 @@ import sys
 from typing import Any
 
 from isrcheck import simulate
-from isrcheck.checker.library import load_model_class
-from isrcheck.model.language.tracing import meaningless
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.model.semantics.tracing import meaningless
 
 MENDED: dict[str, Any] = {
     "follower_state": "kept-unless-skipped",

@@ -15,8 +15,8 @@ from statistics import median
 from typing import Final
 
 from isrcheck import check
-from isrcheck.checker.reports.liveness import lasso_text
-from isrcheck.checker.results import PropertyFinding, Result
+from isrcheck.checker.report.counterexample_text import lasso_text
+from isrcheck.checker.results.result import PropertyFinding, Result
 
 DESIGNS: Final = ("v1", "v2", "v3", "alter-isr", "kraft", "majority", "primary-backup", "kip-320")
 NAMES: Final = ("replicas", "log_size", "max_records", "max_leader_epoch")

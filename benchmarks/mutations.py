@@ -20,19 +20,19 @@ from typing import Any
 
 from beyond import beyond
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.mutation.edits import Edit
-from isrcheck.checker.mutation.elsewhere import places
-from isrcheck.checker.mutation.mutants import mutated
-from isrcheck.checker.mutation.running import Mutation, mutation
-from isrcheck.checker.mutation.table import how
-from isrcheck.checker.mutation.verdicts import Outcome, Place, Question, Verdict
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.changes.mutation.edits import Edit
+from isrcheck.checker.changes.mutation.further_checks import places
+from isrcheck.checker.changes.mutation.mutant_verdicts import Outcome, Place, Question, Verdict
+from isrcheck.checker.changes.mutation.mutants import mutated
+from isrcheck.checker.changes.mutation.mutation_run import Mutation, mutation
+from isrcheck.checker.changes.mutation.mutation_table import how
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import read
 from isrcheck.model.language.profiles import BARE
-from isrcheck.model.language.tracing import meaningless
+from isrcheck.model.semantics.tracing import meaningless
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = {folder.name: folder for folder, _ in folders((str(ROOT / "counterexamples"),))}

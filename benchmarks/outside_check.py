@@ -20,7 +20,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from isrcheck.checker.cli import main
-from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.registry.loader import load_model_class, model_names
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import read
 

@@ -33,12 +33,12 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from isrcheck.checker.exports.murphi import murphi
-from isrcheck.checker.exports.promela import promela
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.profiles import settings_of
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.export.murphi import murphi
+from isrcheck.checker.export.promela import promela
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 ROOT = Path(__file__).parent.parent
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")

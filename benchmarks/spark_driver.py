@@ -25,13 +25,13 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 from isrcheck.checker.datasets.dataset import Dataset  # noqa: E402
 from isrcheck.checker.datasets.header import header_of  # noqa: E402
-from isrcheck.checker.engines.spark import files, kernels, tasks  # noqa: E402
+from isrcheck.checker.engines.spark import executor_kernels, state_files, tasks  # noqa: E402
 from isrcheck.checker.engines.spark.cluster import Cluster  # noqa: E402
-from isrcheck.checker.engines.spark.search import Search  # noqa: E402
-from isrcheck.checker.exploration import Limits  # noqa: E402
-from isrcheck.checker.kernel.compile import Kernel  # noqa: E402
-from isrcheck.checker.library import load_model_class  # noqa: E402
-from isrcheck.model.language.tracing import trace  # noqa: E402
+from isrcheck.checker.engines.spark.spark_search import Search  # noqa: E402
+from isrcheck.checker.kernel.compiled import Kernel  # noqa: E402
+from isrcheck.checker.registry.loader import load_model_class  # noqa: E402
+from isrcheck.checker.results.exploration import Limits  # noqa: E402
+from isrcheck.model.semantics.tracing import trace  # noqa: E402
 
 
 class MadeUp:
@@ -43,7 +43,7 @@ class MadeUp:
         self.levels, self.verdict_bits = levels, verdict_bits
         self.since = time.process_time()
 
-    def level(self, work: kernels.Work, text: str, wait: Any) -> list[str]:
+    def level(self, work: executor_kernels.Work, text: str, wait: Any) -> list[str]:
         planned, number = time.process_time() - self.since, work["level"] + 1
         plan, bounds = work["plan"], work["bounds"]
         task = len(pickle.dumps({name: value for name, value in work.items() if name != "plan"}))
@@ -54,12 +54,12 @@ class MadeUp:
         self.since = time.process_time()
         return answers
 
-    def manifest(self, work: kernels.Work) -> float:
+    def manifest(self, work: executor_kernels.Work) -> float:
         return Path(work["root"], f"manifests/level-{work['level']:05d}.json").stat().st_size / 1e6
 
-    def report(self, work: kernels.Work, owner: int, bounds: list[int], number: int) -> str:
+    def report(self, work: executor_kernels.Work, owner: int, bounds: list[int], number: int) -> str:
         low, high = bounds[owner : owner + 2]
-        known, last = files.mine(work, owner)["known"], number > self.levels
+        known, last = state_files.mine(work, owner)["known"], number > self.levels
         part = None if last else entry(f"{work['states']}/part-{owner:05d}-{number:032x}.parquet", low, high)
         merged = []
         if len(known) > work["most_runs"]:

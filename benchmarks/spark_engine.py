@@ -192,13 +192,13 @@ def threshold(bounds: str) -> None:
 
 def plain(bounds: str, report: str | None) -> None:
     """A simple search on Spark: levels as Parquet; expand, drop duplicates, remove the states of all earlier levels."""
-    from isrcheck.checker.engines.spark import kernels
+    from isrcheck.checker.engines.spark import executor_kernels
     from isrcheck.checker.engines.spark.cluster import Cluster
-    from isrcheck.checker.engines.spark.search import sizes
     from isrcheck.checker.engines.spark.session import Spark
-    from isrcheck.checker.kernel.compile import Kernel
-    from isrcheck.checker.library import load_model_class
-    from isrcheck.model.language.tracing import trace
+    from isrcheck.checker.engines.spark.spark_search import sizes
+    from isrcheck.checker.kernel.compiled import Kernel
+    from isrcheck.checker.registry.loader import load_model_class
+    from isrcheck.model.semantics.tracing import trace
 
     loaded = load_model_class("kip-320")
     settings = dict(zip(NAMES, map(int, bounds.split("/")), strict=True))
@@ -215,7 +215,7 @@ def plain(bounds: str, report: str | None) -> None:
     def expand(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        compiled = kernels.kernel_of(work)
+        compiled = executor_kernels.kernel_of(work)
         for batch in batches:
             states = np.stack([np.asarray(column) for column in batch.columns], axis=1).view(np.uint64)
             for start in range(0, len(states), compiled.block):
@@ -324,12 +324,12 @@ def agreement(largest: int, master: str, group: str) -> None:
     The three smallest scenarios of a model run with 1, 2 and 7 partitions. The others run with one of these numbers, in
     turn.
     """
+    from isrcheck.checker.analysis.fix_search import explain_all
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.session import Spark
-    from isrcheck.checker.explaining import explain_all
-    from isrcheck.checker.library import load_model_class
-    from isrcheck.checker.scenarios.controls import controls_of
-    from isrcheck.checker.scenarios.derived import files_of
+    from isrcheck.checker.registry.loader import load_model_class
+    from isrcheck.checker.scenarios.collection import controls_of
+    from isrcheck.checker.scenarios.derived_files import files_of
     from isrcheck.checker.scenarios.scenario import read
     from tests.spark.agreeing import Asked
 

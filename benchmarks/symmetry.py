@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck import check
-from isrcheck.checker.results import Result
+from isrcheck.checker.results.result import Result
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import read
 

@@ -23,11 +23,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.results import Finding, PropertyFinding, Result
-from isrcheck.checker.scenarios.derived import COUNTS
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import Finding, PropertyFinding, Result
+from isrcheck.checker.scenarios.derived_files import COUNTS
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.language import UnknownName
 

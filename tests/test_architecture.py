@@ -26,16 +26,16 @@ HOMES = {
     "llvmlite": ("checker/kernel",),
     "pyspark": ("checker/engines/spark",),
     "py4j": ("checker/engines/spark",),
-    "pyarrow": ("checker/engines/spark", "checker/datasets", "checker/sweeps"),
+    "pyarrow": ("checker/engines/spark", "checker/datasets", "checker/analysis/sweep"),
     "z3": ("checker/engines/symbolic", "checker/proofs"),
     "cvc5": ("checker/proofs",),
-    "networkx": ("checker/graphs",),
+    "networkx": ("checker/export",),
     "PIL": ("checker/datasets",),
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
-    "jinja2": ("checker/pages",),
-    "markdown_it": ("checker/pages",),
-    "markupsafe": ("checker/pages",),
+    "jinja2": ("checker/report/pages",),
+    "markdown_it": ("checker/report/pages",),
+    "markupsafe": ("checker/report/pages",),
 }
 
 
@@ -90,7 +90,7 @@ def arrows(name: str) -> set[str]:
 
 def part_of(name: str) -> str | None:
     """The part of the checker to which a module belongs; None for the package itself and for modules elsewhere."""
-    if NAMES[name].is_relative_to(ROOT / "checker/public"):
+    if NAMES[name].is_relative_to(ROOT / "isrcheck"):
         return "public"
     steps = name.split(".")
     if steps[:2] != ["isrcheck", "checker"] or len(steps) == 2:
@@ -137,9 +137,9 @@ def test_the_layers_name_each_part_once() -> None:
 def test_imports_point_one_way() -> None:
     for path, name in ((p, name) for p in MODULES for name in sorted(imported(p))):
         package, top = path.relative_to(ROOT).parts[0], name.partition(".")[0]
-        may = any(under(name, each) for each in MAY_IMPORT[package]) or path.is_relative_to(ROOT / "checker/public")
+        may = any(under(name, each) for each in MAY_IMPORT[package]) or path.is_relative_to(ROOT / "isrcheck")
         assert top != "isrcheck" or may, f"{path}: {package} must not import {name}"
-        assert not under(name, "isrcheck.checker.public"), f"{path} must import {name} as isrcheck: it is one module"
+        assert not under(name, "isrcheck"), f"{path} must import {name} as isrcheck: it is one module"
         homes = HOMES.get(top, (".",))
         assert any(path.is_relative_to(ROOT / home) for home in homes), f"{path}: {name} belongs into {homes}"
 
@@ -161,13 +161,13 @@ def test_the_language_knows_no_protocol_and_engines_do_not_know_each_other() -> 
 
 
 def test_the_concrete_semantics_shares_no_code_with_the_traced_one() -> None:
-    names = imported(ROOT / "model/language/concrete.py") | imported(ROOT / "model/language/plain.py")
+    names = imported(ROOT / "model/semantics/concrete_state.py") | imported(ROOT / "model/semantics/concrete_values.py")
     traced = "symbolic", "expressions", "nodes", "junctions", "tracing"
     assert not [n for n in names for other in traced if under(n, f"isrcheck.model.language.{other}")]
 
 
 SENT_FROM_SPARK = ("files", "kernels", "queries", "rows", "steps", "tasks")
-SENT_ALONE = ("checker/datasets/places.py", "checker/kernel/native.py")
+SENT_ALONE = ("checker/datasets/places.py", "checker/kernel/llvm_compiler.py")
 SENT = (*SENT_ALONE, *(f"checker/engines/spark/{name}.py" for name in SENT_FROM_SPARK))
 EXECUTORS_HAVE = {*sys.stdlib_module_names, "llvmlite", "numpy", "pyarrow", "pyspark"}
 
@@ -183,7 +183,7 @@ def test_what_executors_run_needs_nothing_of_this_project_but_what_is_sent(path:
 def test_no_module_evaluates_or_unpickles_data() -> None:
     # Guard mutation compiles the source of the model that it edits, and what runs a model's methods that of the
     # functions that it asks: source that was imported already, and nothing that comes from a file of data.
-    compiles = ROOT / "checker/mutation/edits.py", ROOT / "model/language/running.py"
+    compiles = ROOT / "checker/changes/mutation/edits.py", ROOT / "model/semantics/method_calls.py"
     for path in MODULES:
         calls = {n.func.id for n in nodes(path) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
         allowed = {"compile"} if path in compiles else set()
@@ -214,8 +214,8 @@ print(sorted(set({heavy}) & set(sys.modules)))
         "isrcheck.testing",
         "isrcheck.model.language",
         "isrcheck.invariants.isr",
-        "isrcheck.checker.checking",
-        "isrcheck.checker.library",
+        "isrcheck.checker.analysis.check",
+        "isrcheck.checker.registry.loader",
     ],
 )
 def test_every_entry_point_imports_in_a_fresh_process(module: str) -> None:

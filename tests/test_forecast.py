@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isrcheck.checker.checking import check
+from isrcheck.checker.analysis.check import check
 from isrcheck.checker.cli.progress import counts
-from isrcheck.checker.engines.local import large, search, table_search
-from isrcheck.checker.exploration import Limits, Progress
-from isrcheck.checker.forecast import forecast
-from isrcheck.checker.reports.text import report
+from isrcheck.checker.engines.explicit import large_search
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.report.result_text import report
+from isrcheck.checker.results.exploration import Limits, Progress
+from isrcheck.checker.results.size_estimate import forecast
 from tests.cli.running import counter
 from tests.kernel.toys import grid
 
@@ -76,8 +77,8 @@ def test_many_levels_cost_a_few_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_search_of_many_levels_forecasts_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[int]()
-    monkeypatch.setattr(large, "_needs_table", lambda *question: True)
-    monkeypatch.setattr(table_search, "forecast", lambda levels: asked.append(len(levels)))
+    monkeypatch.setattr(large_search, "_needs_table", lambda *question: True)
+    monkeypatch.setattr(large_search, "forecast", lambda levels: asked.append(len(levels)))
     found, _ = search(grid([1000, 2]), keep_going=True, deadlock=False, limits=Limits(), report=None, small=0)
     assert len(found.levels) == 1001
     assert 10 < len(asked) < 300

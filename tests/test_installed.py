@@ -151,7 +151,7 @@ def test_what_is_installed_is_every_folder_of_python() -> None:
 
     asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
     found = {path.parent.relative_to(ROOT) for name in SHIPPED for path in (ROOT / name).rglob("__init__.py")}
-    names = {"isrcheck." + ".".join(folder.parts) for folder in found - {Path("checker/public")}}
+    names = {"isrcheck." + ".".join(folder.parts) for folder in found - {Path("isrcheck")}}
     assert set(asked) == {"isrcheck", "isrcheck.counterexamples", *names}
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import isrcheck
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
 from tests.cli.running import counter, run
 from tests.scenarios.shipped import FOLDERS
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.reports.text import report
-from isrcheck.checker.scenarios.derived import forgetting_neighbours
+from isrcheck.checker.report.result_text import report
+from isrcheck.checker.scenarios.derived_files import forgetting_neighbours
 from isrcheck.model.language.errors import nearest
 from tests.cli.running import counter
 

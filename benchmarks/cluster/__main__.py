@@ -17,13 +17,13 @@ from typing import Any
 from benchmarks.cluster.reading import Raw, Reading
 from benchmarks.cluster.run import Runner
 from benchmarks.cluster.running import Cluster, cluster
-from isrcheck.checker.failures import Failure
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.recordings.explaining import explain
-from isrcheck.checker.recordings.file import read
-from isrcheck.checker.recordings.report import headline
-from isrcheck.checker.recordings.search import Limits
-from isrcheck.checker.results import Exit
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.result import Exit
+from isrcheck.checker.trace_validation.recording_file import read
+from isrcheck.checker.trace_validation.validate import explain
+from isrcheck.checker.trace_validation.validation_search import Limits
+from isrcheck.checker.trace_validation.validation_text import headline
 
 IN_A_ROW = 6
 SECONDS = 300.0

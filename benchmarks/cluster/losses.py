@@ -16,8 +16,8 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.cluster.running import Cluster, cluster
 from benchmarks.cluster.tries import FINDINGS, Outcome, Try, Way
-from isrcheck.checker.failures import Failure
-from isrcheck.checker.results import Exit
+from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.result import Exit
 
 
 def tried(running: Cluster, finding: str, number: int, way: Way, out: Path | None) -> Outcome | None:

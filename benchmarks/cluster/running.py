@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks.cluster.proxy import Proxy
-from isrcheck.checker.conformance.build import java
-from isrcheck.checker.failures import Failure
-from isrcheck.checker.results import Exit
+from isrcheck.checker.conformance.harness_build import java
+from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.result import Exit
 
 SOURCES: Final = Path(__file__).parent / "java"
 TARGET: Final = SOURCES / "target"

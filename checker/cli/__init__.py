@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from isrcheck.checker.cli.exits import reporting_failures
+from isrcheck.checker.cli.exit_status import reporting_failures
 
 COMMANDS: Final = (
     "models", "init", "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show",

@@ -1,4 +1,7 @@
-"""`isrcheck analyze`: describes the dataset that an exploration on Spark has written."""
+"""`isrcheck analyze`: describes the dataset that an exploration on Spark has written.
+
+Makes a `Judge`, which finds traces in a dataset and replays them with the interpreter.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,40 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isrcheck.checker.analysis.result_builder import Judge
 from isrcheck.checker.cli.options import assignment, once
-from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_plot
-from isrcheck.checker.results import Exit
+from isrcheck.checker.cli.output_files import (
+    STDOUT,
+    plot_file,
+    require_different,
+    require_writable,
+    write_json,
+    write_plot,
+)
+from isrcheck.checker.datasets.dataset import Dataset
+from isrcheck.checker.datasets.header import Origin
+from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
+from isrcheck.checker.engines.spark.dataset_queries import stored_levels
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
     from isrcheck.checker.datasets.dataset import Dataset
-    from isrcheck.checker.datasets.origin import Origin
+    from isrcheck.checker.datasets.header import Origin
+
+
+def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
+    """The judge (`checker/analysis/result_builder.py`) that finds canonical traces in the stored levels of a dataset.
+
+    The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
+    """
+    levels, interpreter, system = (
+        stored_levels(spark, dataset, origin.system, origin.kernel), origin.interpreter, origin.system,
+    )  # fmt: skip
+    numbers = {label: i for i, label in enumerate(interpreter.labels)}
+    order = [numbers[t.label] for t in system.transitions]
+    paths = StoredPaths(levels, [interpreter.actors[n] for n in order])
+    return Judge(origin.loaded.name, interpreter, system, Exploration(), paths, order)
 
 
 @click.command("analyze", short_help="Says what is in a dataset of states.")
@@ -49,11 +79,11 @@ def command(
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)
     require_writable(plot)
-    from isrcheck.checker.datasets import summary
+    from isrcheck.checker.datasets import dataset_summary
     from isrcheck.checker.datasets.dataset import Dataset
-    from isrcheck.checker.datasets.plots import plotted
     from isrcheck.checker.engines.spark.cluster import Cluster
-    from isrcheck.checker.engines.spark.interruptions import deferred
+    from isrcheck.checker.engines.spark.session import deferred
+    from isrcheck.checker.results.drawing import plotted
 
     dataset = Dataset.open(folder)
     dataset.require_files()
@@ -61,23 +91,23 @@ def command(
     if compared is not None:
         compared.require_files()
     leaves = _leaves(dataset, variables)
-    data = summary.summary(dataset)
+    data = dataset_summary.summary(dataset)
     with deferred():
         origin, spark = _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
         if compared is not None:
             _compare(spark, (dataset, compared), origin, model_b, data)
-    click.echo("\n".join(summary.text(data)), err=on_stdout)
+    click.echo("\n".join(dataset_summary.text(data)), err=on_stdout)
     if json_path is not None:
         write_json(json_path, data)
     if plot is not None:
-        write_plot(plot, plotted(summary.panels(data)))
+        write_plot(plot, plotted(dataset_summary.panels(data)))
     found = data.get("difference", {})
     if any(side["levels"] for name, side in found.items() if name.startswith("only_in_")):
         raise click.exceptions.Exit(Exit.DIFFERENCE)
 
 
 def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:
-    from isrcheck.checker.datasets.summary import leaves_named
+    from isrcheck.checker.datasets.dataset_summary import leaves_named
     from isrcheck.model.language.errors import UnknownName, nearest
 
     leaves, unknown = leaves_named(dataset, variables)
@@ -96,16 +126,16 @@ def _ask_spark(
     integers that encode a state, and `leaves` has the indices of these leaves. If `decode` names a folder, the dataset
     is also written there as tables. Returns the origin of the dataset (its model, loaded again), and the Spark session.
     """
-    from isrcheck.checker.datasets.origin import origin_of
-    from isrcheck.checker.datasets.summary import add_degrees, add_variables
-    from isrcheck.checker.engines.spark import analysis
+    from isrcheck.checker.datasets.dataset_summary import add_degrees, add_variables
+    from isrcheck.checker.datasets.header import origin_of
+    from isrcheck.checker.engines.spark import dataset_queries
     from isrcheck.checker.engines.spark.session import Spark
 
     origin, spark = origin_of(dataset, model), Spark(cluster)
-    found = analysis.degrees(spark, dataset, origin.kernel, bool(origin.system.constraints))
+    found = dataset_queries.degrees(spark, dataset, origin.kernel, bool(origin.system.constraints))
     add_degrees(data, found)
     if leaves:
-        add_variables(data, dataset, analysis.distributions(spark, dataset, leaves))
+        add_variables(data, dataset, dataset_queries.distributions(spark, dataset, leaves))
     if decode is not None:
         _decode(spark, dataset, origin, data, decode)
     return origin, spark
@@ -116,8 +146,7 @@ def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], 
 
     The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
     """
-    from isrcheck.checker.cli.stored import judge_of
-    from isrcheck.checker.engines.spark.decode import decode
+    from isrcheck.checker.engines.spark.dataset_queries import decode
 
     judge = judge_of(spark, dataset, origin)
     first = {name: found["first_level"] for name, found in data["invariants"].items()}
@@ -129,10 +158,10 @@ def _compare(
     spark: Any, datasets: tuple[Dataset, Dataset], origin: Origin, model_b: str | None, data: dict[str, Any]
 ) -> None:
     """Adds to `data`, for each of the two datasets, the counts of the states that only this dataset has."""
-    from isrcheck.checker.datasets.common import common
-    from isrcheck.checker.datasets.origin import origin_of
-    from isrcheck.checker.datasets.summary import add_difference
-    from isrcheck.checker.engines.spark import analysis
+    from isrcheck.checker.datasets.dataset_summary import add_difference
+    from isrcheck.checker.datasets.header import origin_of
+    from isrcheck.checker.datasets.variables import common
+    from isrcheck.checker.engines.spark import dataset_queries
     from isrcheck.model.language.errors import UnknownName
 
     origins = origin, origin_of(datasets[1], model_b)
@@ -141,6 +170,6 @@ def _compare(
         raise UnknownName(f"{datasets[0].root} and {datasets[1].root} have no variable in common")
     sides = []
     for i in (0, 1):
-        found = analysis.beyond(spark, datasets[i], datasets[1 - i], shared, i, origins[i].kernel)
+        found = dataset_queries.beyond(spark, datasets[i], datasets[1 - i], shared, i, origins[i].kernel)
         sides.append({"levels": {str(k): n for k, n in found.levels.items()}, "actions": found.actions})
     add_difference(data, datasets[1], (shared.variables, shared.apart), sides)

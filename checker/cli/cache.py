@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from isrcheck.checker.kernel.objects import VARIABLE, objects
+from isrcheck.checker.kernel.code_cache import VARIABLE, objects
 
 
 @click.command("cache", short_help="Says where compiled code is kept and how large it is, or clears it.")
@@ -26,7 +26,7 @@ def command(clear: bool) -> None:
     The environment variable ISRCHECK_CACHE can name another folder. If the variable is set to an empty text, compiled
     code is neither loaded nor kept, as with --no-cache. On Windows, too, no compiled code is kept.
     """
-    from isrcheck.checker.wording.layout import plural
+    from isrcheck.checker.results.text_layout import plural
 
     folder = objects()
     if folder is None:

@@ -1,17 +1,20 @@
-"""`isrcheck check`: explores a model and reports whether its invariants hold."""
+"""`isrcheck check`: explores a model and reports whether its invariants hold.
+
+`isrcheck check --watch`: checks a file again whenever it is saved.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from isrcheck.checker.abilities import ENGINES, refusal_of_options
-from isrcheck.checker.cli import completing
+from isrcheck.checker.cli import options as completing
 from isrcheck.checker.cli.ci import ci_options, mermaid_option
-from isrcheck.checker.cli.delivery import Output, deliver, html_option
-from isrcheck.checker.cli.expectation import expectation_lines, settle
+from isrcheck.checker.cli.exit_status import tell
 from isrcheck.checker.cli.options import (
     cluster_of,
     cluster_options,
@@ -27,20 +30,71 @@ from isrcheck.checker.cli.options import (
     storing_of,
     storing_options,
 )
-from isrcheck.checker.cli.watching import watched
-from isrcheck.checker.failures import failure_of
-from isrcheck.checker.profiles import settings_of
+from isrcheck.checker.cli.result_output import Output, deliver, html_option
+from isrcheck.checker.engines.capabilities import ENGINES, refusal_of_options
+from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.results.errors import failure_of
+from isrcheck.checker.scenarios.derived_files import expectation_lines, settle
 from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
-    from isrcheck.checker.exploration import Keeping, Storing
-    from isrcheck.checker.library import LoadedModel
-    from isrcheck.checker.results import Result
+    from isrcheck.checker.registry.loader import LoadedModel
+    from isrcheck.checker.results.exploration import Keeping, Storing
+    from isrcheck.checker.results.result import Result
     from isrcheck.checker.scenarios.scenario import Scenario
-    from isrcheck.checker.traces.fixes import Control
+    from isrcheck.checker.trace.fixed_run import Control
     from isrcheck.model.language.fairness import Fairness
     from isrcheck.model.language.model import Model
+
+
+LOOK = 50
+"""Milliseconds between two looks for saved files."""
+
+
+def watched(model: str | None, check: Callable[[], None]) -> None:
+    """Checks a model's file. Checks it again after each change of a Python file in the same folder, until Ctrl-C.
+
+    Raises a usage error if the model is not a file.
+    """
+    path = Path((model or "").partition(":")[0])
+    if path.suffix != ".py":
+        raise click.UsageError("--watch goes with a file of your own: isrcheck check --watch my_model.py")
+    from watchfiles import PythonFilter, watch
+
+    from isrcheck.checker.scenarios.derived_files import forgetting_neighbours
+
+    first = True
+    # `watch` also yields empty sets. The first set shows that watching has begun, so the first check misses no change.
+    for changed in watch(
+        path.resolve().parent,
+        watch_filter=PythonFilter(),
+        recursive=False,
+        yield_on_timeout=True,
+        rust_timeout=LOOK,
+        debounce=LOOK,
+        step=LOOK // 2,
+    ):
+        if not (first or changed):
+            continue
+        if changed:
+            names = ", ".join(sorted({Path(name).name for _, name in changed}))
+            click.echo(f"\n{names}: changed")
+        first = False
+        with forgetting_neighbours(path):
+            _once(check)
+
+
+def _once(check: Callable[[], None]) -> None:
+    """Runs one check. Its outcome, even an error, does not end the watching."""
+    try:
+        check()
+    except click.exceptions.Exit:
+        pass
+    except click.ClickException as error:
+        error.show()
+    except (Exception, SystemExit) as error:
+        tell(error)
 
 
 OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "resume", "conf", "transitions")
@@ -186,7 +240,7 @@ def _scenario(question: Question) -> Scenario | None:
 def _answer(question: Question, scenario: Scenario | None) -> Result:
     """Answers the question by a search. Mistakes in the question are reported before the search begins."""
     question.output.require_writable()
-    from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.checker.registry.loader import blaming, load_model_class
 
     loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
     question.output.loaded = loaded
@@ -196,7 +250,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
     if scenario is not None:
         settings, profile = {**scenario.settings, **settings}, BARE
         invariants, liveness, fairness = scenario.invariants, scenario.liveness, scenario.fairness
-    from isrcheck.checker.checking import check, resolved
+    from isrcheck.checker.analysis.check import check, resolved
 
     loaded = loaded.with_written(invariants or ())
     with blaming(loaded.origin):
@@ -206,7 +260,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
     with blaming(loaded.origin):
         controls = _controls(question, loaded, model)
     from isrcheck.checker.cli.progress import Watcher
-    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.results.exploration import Limits
 
     with Watcher(quiet=question.quiet) as watcher:
         result = check(
@@ -240,7 +294,7 @@ def _controls(question: Question, loaded: LoadedModel, model: Model) -> list[Con
     """The controls (fixed designs) that --control names. Raises `UnknownName` or `ModelError` if one cannot be made."""
     if not question.controls:
         return []
-    from isrcheck.checker.scenarios.controls import named
+    from isrcheck.checker.scenarios.collection import named
 
     return [named(text, loaded, model) for text in question.controls]
 
@@ -253,8 +307,8 @@ def _explain(
     A control is a fixed design, from the scenario or from --control. With --quiet, controls are compared only if a file
     or annotations for GitHub are also written. With --fixes, other values of single settings are also tried.
     """
-    from isrcheck.checker.explaining import explain_all
-    from isrcheck.checker.scenarios.controls import controls_of
+    from isrcheck.checker.analysis.fix_search import explain_all
+    from isrcheck.checker.scenarios.collection import controls_of
 
     # The report of --quiet does not show controls, so they are compared only for another output.
     if result.verdict == "violated" and not (question.quiet and question.output.is_report_alone):
@@ -270,9 +324,9 @@ def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -
 
     Adds the outcomes to the violated invariant with the shortest trace. Does nothing if no invariant is violated.
     """
-    from isrcheck.checker.alternatives import alternatives
-    from isrcheck.checker.exploration import Limits
-    from isrcheck.checker.reports.text import violated
+    from isrcheck.checker.analysis.fix_search import alternatives
+    from isrcheck.checker.report.result_text import violated
+    from isrcheck.checker.results.exploration import Limits
 
     named = [name for name, _ in violated(result) if name in result.findings]
     if named:
@@ -284,8 +338,8 @@ def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -
 
 def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
     """Prints the report, writes the files, and ends the command."""
-    from isrcheck.checker.reports.text import brief, report
-    from isrcheck.checker.wording.layout import Ink
+    from isrcheck.checker.report.result_text import brief, report
+    from isrcheck.checker.results.text_layout import Ink
 
     def text(ink: Ink) -> str:
         told = brief(result, ink) if question.quiet else report(result, ink, question.plain)

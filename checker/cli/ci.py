@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from isrcheck.checker.cli.output import all_written, write_json, write_text
-from isrcheck.checker.failures import Failure
-from isrcheck.checker.results import Exit
+from isrcheck.checker.cli.output_files import all_written, write_json, write_text
+from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.ci.cases import Case
-    from isrcheck.checker.library import LoadedModel
-    from isrcheck.checker.results import Result
+    from isrcheck.checker.registry.loader import LoadedModel
+    from isrcheck.checker.report.test_cases import Case
+    from isrcheck.checker.results.result import Result
 
 SUMMARY: Final = "GITHUB_STEP_SUMMARY"
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -68,8 +68,8 @@ class Reports:
     def _write_verdicts(self, result: Result, loaded: LoadedModel | None) -> None:
         if self.junit is None and self.sarif is None and not self.github:
             return
-        from isrcheck.checker.ci.cases import cases_of
-        from isrcheck.checker.reports.text import verdict_line
+        from isrcheck.checker.report.result_text import verdict_line
+        from isrcheck.checker.report.test_cases import cases_of
 
         assert loaded is not None
         title = f"isrcheck: {result.model}"
@@ -78,7 +78,7 @@ class Reports:
     def _write_mermaid(self, result: Result) -> None:
         if self.mermaid is None:
             return
-        from isrcheck.checker.traces.mermaid import mermaid_of
+        from isrcheck.checker.report.mermaid import mermaid_of
 
         diagram = mermaid_of(result)
         if diagram is None:
@@ -101,21 +101,21 @@ class Reports:
 
     def _write_junit(self, cases: list[Case], settings: dict[str, Any]) -> None:
         if self.junit is not None:
-            from isrcheck.checker.ci.junit import junit
+            from isrcheck.checker.report.junit import junit
 
             texts = {name: str(v).lower() if isinstance(v, bool) else str(v) for name, v in settings.items()}
             write_text(self.junit, junit(cases, texts))
 
     def _write_sarif(self, cases: list[Case], exit_code: int, settings: dict[str, Any]) -> None:
         if self.sarif is not None:
-            from isrcheck.checker.ci.sarif import sarif
+            from isrcheck.checker.report.sarif import sarif
 
             write_json(self.sarif, sarif(cases, exit_code, settings))
 
     def _tell_github(self, cases: list[Case], title: str, headline: str) -> None:
         if not self.github:
             return
-        from isrcheck.checker.ci.github import commands, summary
+        from isrcheck.checker.report.github import commands, summary
 
         for line in commands(cases):
             click.echo(line, err=self.to_stderr)
@@ -132,7 +132,7 @@ class Reports:
 
         A report that cannot be written is skipped silently.
         """
-        from isrcheck.checker.ci.cases import unfinished
+        from isrcheck.checker.report.test_cases import unfinished
 
         with suppress(Failure):
             case = unfinished(suite, failure.message, failure.code)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import click
 
 from isrcheck.checker.cli.options import settings_option
-from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
 
 if TYPE_CHECKING:
-    from isrcheck.checker.conformance.conforming import Report
+    from isrcheck.checker.conformance.conformance_run import Report
 
 
 @click.command("conform", short_help="Drives paths of a model through Kafka's own classes.")
@@ -61,7 +61,7 @@ def command(
     does not describe this version of Kafka.
     """
     require_writable(json_path)
-    from isrcheck.checker.conformance.report import headline, report_text
+    from isrcheck.checker.conformance.conformance_text import headline, report_text
 
     found = _found(model, version, settings, scenarios, walks, depth, seed, cover, keep_going, quiet, coverage)
     lines = [headline(found)] if quiet else report_text(found, plain)
@@ -84,11 +84,11 @@ def _found(
     quiet: bool,
     coverage: str | None,
 ) -> Report:
-    from isrcheck.checker.conformance.build import NEWEST, classpath, known_version
-    from isrcheck.checker.conformance.conforming import Conforming, Report, mapping_of, with_traces
-    from isrcheck.checker.conformance.process import running
-    from isrcheck.checker.library import load_model_class
-    from isrcheck.checker.profiles import settings_of
+    from isrcheck.checker.conformance.conformance_run import Conforming, Report, mapping_of, with_traces
+    from isrcheck.checker.conformance.harness_build import NEWEST, classpath, known_version
+    from isrcheck.checker.conformance.harness_process import running
+    from isrcheck.checker.registry.loader import load_model_class
+    from isrcheck.checker.registry.profile_settings import settings_of
 
     loaded = load_model_class(model)
     mapping = mapping_of(loaded.name)
@@ -102,7 +102,7 @@ def _found(
     jars = classpath(report.kafka, lambda line: _tell(line, quiet))
     seen = None
     if coverage is not None:
-        from isrcheck.checker.conformance.coverage import Coverage, summary
+        from isrcheck.checker.conformance.code_coverage import Coverage, summary
 
         seen = Coverage(Path(coverage), mapping.classes, jars, lambda line: _tell(line, quiet))
     with running(jars, () if seen is None else seen.options) as harness:

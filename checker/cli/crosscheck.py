@@ -10,14 +10,14 @@ import click
 
 from isrcheck.checker.cli.export import require_names
 from isrcheck.checker.cli.options import profile_option, seconds_of, settings_option, size_of
-from isrcheck.checker.cli.output import require_writable, write_json
-from isrcheck.checker.failures import Failure
-from isrcheck.checker.profiles import settings_of
-from isrcheck.checker.results import Exit
+from isrcheck.checker.cli.output_files import require_writable, write_json
+from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.exports.crosscheck import Found
-    from isrcheck.checker.results import Result
+    from isrcheck.checker.export.outside_check import Found
+    from isrcheck.checker.results.result import Result
 
 
 @click.command("crosscheck", short_help="Compares counts and verdicts with Spin and Rumur.")
@@ -68,7 +68,7 @@ def command(
 
 
 def _tools(asked: tuple[str, ...]) -> tuple[str, ...]:
-    from isrcheck.checker.exports.crosscheck import installed
+    from isrcheck.checker.export.outside_check import installed
 
     there = installed()
     missing = [tool for tool in asked if tool not in there] if asked else [] if there else ["spin or rumur"]
@@ -81,8 +81,8 @@ def _tools(asked: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _ours(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> Result:
-    from isrcheck.checker.checking import check
-    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.analysis.check import check
+    from isrcheck.checker.registry.loader import load_model_class
 
     loaded = load_model_class(model)
     values = settings_of(loaded.cls, loaded.name, settings)
@@ -103,7 +103,7 @@ def _theirs(
     steps: int,
 ) -> list[Found]:
     from isrcheck.checker.cli.export import traced
-    from isrcheck.checker.exports.crosscheck import TOOLS, ToolFailed
+    from isrcheck.checker.export.outside_check import TOOLS, ToolFailed
 
     system, found = traced(model, settings, profile, invariants), []
     for tool in tools:
@@ -121,7 +121,7 @@ def _same(ours: Result, theirs: Found) -> bool:
 
 
 def _tell(ours: Result, found: list[Found]) -> None:
-    from isrcheck.checker.wording.layout import columns
+    from isrcheck.checker.results.text_layout import columns
 
     verdict = {True: "violated", False: "holds"}
     rows = [("", "distinct", "generated", "invariants", "")]

@@ -6,15 +6,22 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from isrcheck.checker.cli import completing
-from isrcheck.checker.cli.behaviours import asked_of, behaviours, behaviours_options
+from isrcheck.checker.cli import options as completing
+from isrcheck.checker.cli.comparison import asked_of, behaviours, behaviours_options
 from isrcheck.checker.cli.options import assignment, once
-from isrcheck.checker.cli.output import STDOUT, plot_file, require_different, require_writable, write_json, write_plot
-from isrcheck.checker.results import FORMAT, Exit
+from isrcheck.checker.cli.output_files import (
+    STDOUT,
+    plot_file,
+    require_different,
+    require_writable,
+    write_json,
+    write_plot,
+)
+from isrcheck.checker.results.result import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.engines.spark.analysis import Difference
-    from isrcheck.checker.results import Trace
+    from isrcheck.checker.engines.spark.dataset_queries import Difference
+    from isrcheck.checker.results.result import Trace
 
 OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 
@@ -64,16 +71,15 @@ def datasets(
     on_stdout = STDOUT in (json_path, plot)
     require_writable(json_path)
     require_writable(plot)
-    from isrcheck.checker.cli.stored import judge_of
-    from isrcheck.checker.datasets.common import common
+    from isrcheck.checker.cli.analyze import judge_of
     from isrcheck.checker.datasets.dataset import Dataset
-    from isrcheck.checker.datasets.origin import origin_of
-    from isrcheck.checker.datasets.plots import Panel, plotted
-    from isrcheck.checker.datasets.summary import whole
-    from isrcheck.checker.engines.spark import analysis
+    from isrcheck.checker.datasets.dataset_summary import whole
+    from isrcheck.checker.datasets.header import origin_of
+    from isrcheck.checker.datasets.variables import common
+    from isrcheck.checker.engines.spark import dataset_queries
     from isrcheck.checker.engines.spark.cluster import Cluster
-    from isrcheck.checker.engines.spark.interruptions import deferred
-    from isrcheck.checker.engines.spark.session import Spark
+    from isrcheck.checker.engines.spark.session import Spark, deferred
+    from isrcheck.checker.results.drawing import Panel, plotted
     from isrcheck.model.language.errors import UnknownName
 
     datasets = Dataset.open(one), Dataset.open(other)
@@ -85,7 +91,7 @@ def datasets(
         raise UnknownName(f"{one} and {other} have no variable in common")
     with deferred():
         spark = Spark(Cluster(master=master, conf=conf))
-        found = analysis.difference(spark, *datasets, shared)
+        found = dataset_queries.difference(spark, *datasets, shared)
         trace = None
         if found.first is not None and found.least is not None:
             judge = judge_of(spark, datasets[0], origins[0])
@@ -118,8 +124,8 @@ def _data(
 
 
 def _text(data: dict[str, Any], trace: Trace | None) -> list[str]:
-    from isrcheck.checker.reports.counterexample import trace_text
-    from isrcheck.checker.wording.layout import columns, number, plural
+    from isrcheck.checker.report.counterexample_text import trace_text
+    from isrcheck.checker.results.text_layout import columns, number, plural
 
     lines = [f"compared by {', '.join(data['common_variables'])}"]
     if data["other_variables"]:

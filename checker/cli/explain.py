@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isrcheck.checker.cli.delivery import html_option
 from isrcheck.checker.cli.options import seconds_of, settings_option
-from isrcheck.checker.cli.output import STDOUT, require_different, require_writable, write_json, write_text
-from isrcheck.checker.failures import Failure, failure_of
-from isrcheck.checker.results import Exit
+from isrcheck.checker.cli.output_files import STDOUT, require_different, require_writable, write_json, write_text
+from isrcheck.checker.cli.result_output import html_option
+from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.library import LoadedModel
-    from isrcheck.checker.recordings.answers import Answer
-    from isrcheck.checker.recordings.file import Recording
+    from isrcheck.checker.registry.loader import LoadedModel
+    from isrcheck.checker.trace_validation.recording_file import Recording
+    from isrcheck.checker.trace_validation.validation_result import Answer
 
 
 @click.command("explain", short_help="Explains a recorded run of a real system by a model.")
@@ -73,7 +73,7 @@ def command(
         failure = failure_of(error)
         if failure is None or json_path is None or failure.code == Exit.OUTPUT:
             raise
-        from isrcheck.checker.recordings.answers import unanswered
+        from isrcheck.checker.trace_validation.validation_result import unanswered
 
         write_json(json_path, unanswered(file, failure.message, failure.code))
         raise
@@ -90,12 +90,12 @@ def _answer(
     max_seconds: float | None,
     quiet: bool,
 ) -> tuple[Answer, LoadedModel]:
-    from isrcheck.checker.library import blaming
-    from isrcheck.checker.profiles import settings_of
-    from isrcheck.checker.recordings.explaining import HIDDEN, explain
-    from isrcheck.checker.recordings.file import read
-    from isrcheck.checker.recordings.search import NODES, Limits
-    from isrcheck.checker.traces.files import DamagedFile
+    from isrcheck.checker.registry.loader import blaming
+    from isrcheck.checker.registry.profile_settings import settings_of
+    from isrcheck.checker.trace.trace_files import DamagedFile
+    from isrcheck.checker.trace_validation.recording_file import read
+    from isrcheck.checker.trace_validation.validate import HIDDEN, explain
+    from isrcheck.checker.trace_validation.validation_search import NODES, Limits
     from isrcheck.model.language.errors import UnknownName, nearest
 
     try:
@@ -123,8 +123,8 @@ def _model(recording: Recording, spec: str | None) -> LoadedModel:
 
     A recording cannot name a file with a model, because the code of that file would run.
     """
-    from isrcheck.checker.library import load_model_class, model_names
-    from isrcheck.checker.traces.files import DamagedFile
+    from isrcheck.checker.registry.loader import load_model_class, model_names
+    from isrcheck.checker.trace.trace_files import DamagedFile
 
     if spec is not None:
         return load_model_class(spec)
@@ -143,7 +143,7 @@ def _progress(visited: int, explained: int) -> None:
 def _deliver(
     answer: Answer, loaded: LoadedModel, plain: bool, quiet: bool, json_path: str | None, html: str | None
 ) -> None:
-    from isrcheck.checker.recordings.report import headline, page_of, report_text
+    from isrcheck.checker.trace_validation.validation_text import headline, page_of, report_text
 
     lines = [headline(answer)] if quiet else report_text(answer, plain=plain)
     click.echo("\n".join(lines), err=STDOUT in (json_path, html))

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at, specification_options
-from isrcheck.checker.failures import Failure, os_words
-from isrcheck.checker.profiles import settings_of
-from isrcheck.checker.results import Exit
+from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.results.errors import Failure, os_words
+from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.explorer.server import Server
-    from isrcheck.checker.explorer.walking import Walking
+    from isrcheck.checker.report.explorer.server import Server
+    from isrcheck.checker.report.explorer.walk import Walking
 
 
 @click.command("explore", short_help="Walks a model by hand, in a browser.")
@@ -75,8 +75,8 @@ def command(
 
 def _walk(walking: Walking) -> None:
     """Answers each line of standard input until the walk or the input ends."""
-    from isrcheck.checker.explorer.terminal import Terminal
-    from isrcheck.checker.library import blaming
+    from isrcheck.checker.registry.loader import blaming
+    from isrcheck.checker.report.explorer.terminal import Terminal
 
     with blaming(walking.loaded.origin), suppress(KeyboardInterrupt):
         terminal = Terminal(walking)
@@ -107,10 +107,10 @@ def _walking(
     `asked` has the specification's name, the mapping's name, and settings of the specification. It is None if the walk
     has no specification.
     """
-    from isrcheck.checker.explorer.beside import Beside
-    from isrcheck.checker.explorer.walking import Walking
-    from isrcheck.checker.library import blaming, load_model_class
-    from isrcheck.checker.refinement.named import historic, load_mapping, load_specification
+    from isrcheck.checker.analysis.refinement.mapping_registry import historic, load_mapping, load_specification
+    from isrcheck.checker.registry.loader import blaming, load_model_class
+    from isrcheck.checker.report.explorer.specification_view import Beside
+    from isrcheck.checker.report.explorer.walk import Walking
 
     loaded = load_model_class(spec)
     with blaming(loaded.origin):
@@ -125,7 +125,7 @@ def _walking(
 
 
 def _listening(walking: Walking, port: int) -> Server:
-    from isrcheck.checker.explorer.server import LOOPBACK, Server
+    from isrcheck.checker.report.explorer.server import LOOPBACK, Server
 
     try:
         return Server(walking, port)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at
-from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
+from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_text
 from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
     from isrcheck.model.language.fairness import Fairness, Obligation
-    from isrcheck.model.language.system import TransitionSystem
+    from isrcheck.model.semantics.transition_system import TransitionSystem
 
 LANGUAGES: Final = ("promela", "murphi", "tla")
 
@@ -56,11 +56,11 @@ def command(
         return
     system = traced(model, settings, profile, invariants)
     if language == "promela":
-        from isrcheck.checker.exports.promela import promela
+        from isrcheck.checker.export.promela import promela
 
         write_text(output, promela(system))
     elif language == "murphi":
-        from isrcheck.checker.exports.murphi import murphi
+        from isrcheck.checker.export.murphi import murphi
 
         write_text(output, murphi(system))
     else:
@@ -68,7 +68,7 @@ def command(
 
 
 def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> None:
-    from isrcheck.checker.exports.tla import configuration, module_name, tla
+    from isrcheck.checker.export.tla import configuration, module_name, tla
 
     if output != STDOUT and Path(output).name != f"{module_name(system)}.tla":
         raise click.UsageError(f"a module lies in a file of its name: --output {module_name(system)}.tla")
@@ -79,7 +79,7 @@ def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obli
 
 def require_names(invariants: tuple[str, ...]) -> None:
     """Raises `UnknownName` for an invariant that is given as text. The exported file needs a name for it."""
-    from isrcheck.model.language.written import is_written
+    from isrcheck.model.language.text_conditions import is_written
 
     for text in filter(is_written, invariants):
         raise UnknownName(f"{text!r} has no name in the exported file; write it as an @invariant in the model's file")
@@ -87,8 +87,8 @@ def require_names(invariants: tuple[str, ...]) -> None:
 
 def traced(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> TransitionSystem:
     """The transition system of a model (a name or a file) at the profile and settings of a command line."""
-    from isrcheck.checker.library import blaming, load_model_class
-    from isrcheck.model.language.tracing import trace
+    from isrcheck.checker.registry.loader import blaming, load_model_class
+    from isrcheck.model.semantics.tracing import trace
 
     require_names(invariants)
     loaded = load_model_class(model)
@@ -108,10 +108,10 @@ def promised(
 
     Raises `UnknownName` for a property about steps, which TLC cannot check.
     """
-    from isrcheck.checker.checking import properties_of
-    from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.checker.analysis.check import properties_of
+    from isrcheck.checker.registry.loader import blaming, load_model_class
     from isrcheck.model.language.fairness import obligations
-    from isrcheck.model.language.tracing import trace
+    from isrcheck.model.semantics.tracing import trace
 
     require_names(invariants)
     loaded = load_model_class(model)

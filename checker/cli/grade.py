@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from isrcheck.checker.exercises.exercise import Exercise
-    from isrcheck.checker.exercises.grading import Grade
+    from isrcheck.checker.course.exercise import Exercise
+    from isrcheck.checker.course.grades import Grade
 
 
 @click.command(
@@ -35,7 +35,7 @@ def command(exercise: str | None, answer: str | None, start: str | None, json_fi
             raise click.UsageError("--start and --json go with an EXERCISE; isrcheck grade lists them")
         _list()
         return
-    from isrcheck.checker.exercises.exercise import one
+    from isrcheck.checker.course.exercise import one
 
     found = one(exercise)
     if start is not None:
@@ -51,7 +51,7 @@ def command(exercise: str | None, answer: str | None, start: str | None, json_fi
 
 
 def _list() -> None:
-    from isrcheck.checker.exercises.exercise import exercises
+    from isrcheck.checker.course.exercise import exercises
 
     found = exercises()
     width = max(map(len, found), default=0)
@@ -60,14 +60,14 @@ def _list() -> None:
 
 
 def _show(exercise: Exercise) -> None:
-    from isrcheck.checker.exercises.exercise import PAGE
+    from isrcheck.checker.course.exercise import PAGE
 
     text = (exercise.folder / PAGE).read_text(encoding="utf-8")
     click.echo(re.sub(r"^<!-- .* -->\n", "", text, flags=re.M), nl=False)
 
 
 def _start(exercise: Exercise, target: str) -> None:
-    from isrcheck.checker.exercises.exercise import write_start
+    from isrcheck.checker.course.exercise import write_start
 
     for path in write_start(exercise, Path(target)):
         click.echo(f"{path} is written")
@@ -75,8 +75,8 @@ def _start(exercise: Exercise, target: str) -> None:
 
 
 def _grade(exercise: Exercise, answer: str, json_file: str | None) -> None:
-    from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
-    from isrcheck.checker.exercises.grading import grade
+    from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+    from isrcheck.checker.course.grades import grade
 
     require_writable(json_file)
     found = grade(exercise, Path(answer))

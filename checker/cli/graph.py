@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at
-from isrcheck.checker.cli.output import STDOUT, require_writable, write_text
-from isrcheck.checker.failures import Failure
-from isrcheck.checker.profiles import settings_of
-from isrcheck.checker.results import Exit
+from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_text
+from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.result import Exit
 from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
-    from isrcheck.checker.engines.interpreter import Interpreter
-    from isrcheck.checker.library import LoadedModel
-    from isrcheck.checker.results import Trace
-    from isrcheck.model.language import Model
+    from isrcheck.checker.registry.loader import LoadedModel
+    from isrcheck.checker.results.result import Trace
+    from isrcheck.model.language.model import Model
+    from isrcheck.model.semantics.interpreter import Interpreter
 
 LIMIT: Final = 1000
 
@@ -65,10 +65,9 @@ def command(
     if profile not in (None, BARE) and around is not None:  # a scenario has set the bare defaults
         raise click.UsageError("--around has the settings of its trace; take --profile away")
     require_writable(output)
-    from isrcheck.checker.graphs import formats
-    from isrcheck.checker.graphs.states import TooLarge, state_graph
-    from isrcheck.checker.graphs.states import around as part_around
-    from isrcheck.checker.library import blaming, load_model_class
+    from isrcheck.checker.export.state_graph import TooLarge, dot, graphml, state_graph
+    from isrcheck.checker.export.state_graph import around as part_around
+    from isrcheck.checker.registry.loader import blaming, load_model_class
 
     loaded = load_model_class(model)
     try:
@@ -80,16 +79,16 @@ def command(
                 interpreter, trace = _recorded(loaded, around, settings, invariants)
                 graph = part_around(interpreter, trace, 1 if radius is None else radius, max_states)
     except TooLarge as error:
-        from isrcheck.checker.profiles import profile_of
+        from isrcheck.checker.registry.profile_settings import profile_of
 
         bare = "--profile bare, " if around is None and profile_of(loaded, profile) else ""
         remedy = f"take {bare}smaller settings, a trace (--around) with a smaller --radius, or a larger --max-states"
         raise Failure(f"{error}, too many to look at; {remedy}", Exit.LIMIT) from None
-    write_text(output, formats.dot(graph) if form == "dot" else formats.graphml(graph))
+    write_text(output, dot(graph) if form == "dot" else graphml(graph))
 
 
 def _interpreter(loaded: LoadedModel, model: Model, invariants: tuple[str, ...]) -> Interpreter:
-    from isrcheck.checker.engines.interpreter import Interpreter
+    from isrcheck.model.semantics.interpreter import Interpreter
 
     return Interpreter(model, loaded.chosen(invariants or None))
 
@@ -101,8 +100,8 @@ def _recorded(
 
     Raises `Failure` (10) if the model does not allow the trace, and `Failure` (150) if the file is damaged.
     """
-    from isrcheck.checker.traces.files import DamagedFile, decoded, read
-    from isrcheck.checker.traces.replay import replay
+    from isrcheck.checker.trace.step_replay import replay
+    from isrcheck.checker.trace.trace_files import DamagedFile, decoded, read
     from isrcheck.model.language.errors import UnknownName, nearest
 
     try:

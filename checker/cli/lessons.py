@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from isrcheck.checker.cli.output import require_writable, write_text
+from isrcheck.checker.cli.output_files import require_writable, write_text
 from isrcheck.model.language.errors import UnknownName
 
 
@@ -51,7 +51,7 @@ def command(number: int | None, plain: bool, slides: str | None) -> None:
 
 
 def _write_slides(path: str, lessons: dict[int, Path]) -> None:
-    from isrcheck.checker.pages.slides import deck
+    from isrcheck.checker.report.pages.slides import deck
 
     require_writable(path)
     write_text(path, deck({n: page.read_text(encoding="utf-8") for n, page in lessons.items()}, _story))
@@ -60,9 +60,9 @@ def _write_slides(path: str, lessons: dict[int, Path]) -> None:
 def _story(name: str) -> dict[str, Any]:
     """The data of a page that compares a scenario's recorded trace with the scenario's controls (fixed designs)."""
     from isrcheck.checker.cli.replay import replayed_file
-    from isrcheck.checker.pages.shown import shown_stories
+    from isrcheck.checker.report.pages.trace_data import shown_stories
     from isrcheck.checker.scenarios.collection import called, shipped
-    from isrcheck.checker.scenarios.derived import ITF
+    from isrcheck.checker.scenarios.derived_files import ITF
     from isrcheck.checker.scenarios.scenario import read
 
     folder = called(name, shipped())

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli import completing
+from isrcheck.checker.cli import options
 from isrcheck.checker.cli.options import model_at, settings_option
 
 if TYPE_CHECKING:
-    from isrcheck.checker.library import LoadedModel
+    from isrcheck.checker.registry.loader import LoadedModel
 
 
 @click.command("models", short_help="Lists models, or one model's settings and invariants.")
-@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completing.models)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.models)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 @click.option("--source", is_flag=True, help="Print the text of the model's file.")
 @click.option("--types", is_flag=True, help="Print the class of the model's state, for editors and type checkers.")
@@ -43,7 +43,7 @@ def command(
     class. With several NAMEs, the class has the variables of all these models, so models that share methods can share
     the class. Several NAMEs need --as, and do not go with -s.
     """
-    from isrcheck.checker.library import load_model_class, model_names
+    from isrcheck.checker.registry.loader import load_model_class, model_names
 
     if sum((source, types, as_json)) > 1 or (not names and (source or types)):
         raise click.UsageError("--source and --types go with NAME, each without the other, and without --json")
@@ -64,15 +64,15 @@ def command(
 
 def _types(names: tuple[str, ...], class_name: str | None, settings: dict[str, str]) -> str:
     """A module with the class of a model's state, or of the states of several models."""
-    from isrcheck.checker.exports.any_settings import at_any_settings
-    from isrcheck.checker.exports.state_types import state_types
-    from isrcheck.checker.library import load_model_class
-    from isrcheck.model.language import typed
+    from isrcheck.checker.export.state_class import at_any_settings
+    from isrcheck.checker.export.state_class import state_types as class_of_states
+    from isrcheck.checker.registry.loader import load_model_class
+    from isrcheck.model.language import state_types
     from isrcheck.model.language.profiles import BARE
 
     if len(names) > 1 and (class_name is None or settings):
         raise click.UsageError("give the class of several models a name with --as, and no -s")
-    taken = class_name is not None and (iskeyword(class_name) or hasattr(typed, class_name))
+    taken = class_name is not None and (iskeyword(class_name) or hasattr(state_types, class_name))
     if class_name is not None and (taken or not class_name.isidentifier()):
         raise click.UsageError(f"--as {class_name} is no name of a class, or is one that the module imports")
     models = [load_model_class(name) for name in names]
@@ -82,14 +82,14 @@ def _types(names: tuple[str, ...], class_name: str | None, settings: dict[str, s
     begun = [model_at(model, settings, BARE) for model in models]
     variables = begun[0].domains if settings else at_any_settings([type(each) for each in begun])
     asked = shlex.join(["isrcheck", "models", *names, "--types", *given])
-    return state_types(class_name or f"{of}State", of, variables, asked)
+    return class_of_states(class_name or f"{of}State", of, variables, asked)
 
 
 def described(model: LoadedModel) -> dict[str, Any]:
     """A model as JSON data."""
-    from isrcheck.checker.profiles import size_of
+    from isrcheck.checker.registry.profile_settings import size_of
     from isrcheck.model.language.profiles import profiles_of
-    from isrcheck.model.language.tracing import sentence_of
+    from isrcheck.model.semantics.tracing import sentence_of
 
     return {
         "name": model.name,
@@ -130,19 +130,19 @@ def _file(model: LoadedModel) -> Path:
 
 def _sentence(model: LoadedModel) -> str:
     """The sentence with which the author describes a model."""
-    from isrcheck.model.language.tracing import sentence_of
+    from isrcheck.model.semantics.tracing import sentence_of
 
     return sentence_of(model.cls)
 
 
 def _list(models: list[LoadedModel]) -> str:
-    from isrcheck.checker.wording.layout import columns
+    from isrcheck.checker.results.text_layout import columns
 
     return "\n".join(columns(((m.name, _sentence(m)) for m in models), indent=""))
 
 
 def _details(model: LoadedModel) -> str:
-    from isrcheck.checker.wording.layout import columns
+    from isrcheck.checker.results.text_layout import columns
 
     data = described(model)
     settings = [
@@ -163,7 +163,7 @@ def _details(model: LoadedModel) -> str:
 
 def _profiles(data: dict[str, Any]) -> list[str]:
     """Lines about each profile: its description, its size if recorded, and the settings that are not the default."""
-    from isrcheck.checker.wording.layout import columns, number
+    from isrcheck.checker.results.text_layout import columns, number
 
     lines = ["", "Profiles (what -s changes: plain unless --profile names another; bare is all defaults)"]
     for name, each in data["profiles"].items():

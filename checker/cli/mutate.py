@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at, seconds_of, size_of
-from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
+from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
 from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
-    from isrcheck.checker.mutation.running import Mutation
+    from isrcheck.checker.changes.mutation.mutation_run import Mutation
 
 
 @click.command("mutate", short_help="Takes guards away one by one: which invariant notices?")
@@ -73,14 +73,14 @@ def command(
     """
     fairness, liveness = fairness_of(promised), promised["liveness"]
     require_writable(json_path)
-    from isrcheck.checker.checking import properties_of
-    from isrcheck.checker.exploration import Limits
-    from isrcheck.checker.library import blaming, load_model_class
-    from isrcheck.checker.mutation.elsewhere import places
-    from isrcheck.checker.mutation.mutants import chosen_actions
-    from isrcheck.checker.mutation.running import mutation
-    from isrcheck.checker.mutation.verdicts import Question
-    from isrcheck.checker.profiles import profile_of
+    from isrcheck.checker.analysis.check import properties_of
+    from isrcheck.checker.changes.mutation.further_checks import places
+    from isrcheck.checker.changes.mutation.mutant_verdicts import Question
+    from isrcheck.checker.changes.mutation.mutants import chosen_actions
+    from isrcheck.checker.changes.mutation.mutation_run import mutation
+    from isrcheck.checker.registry.loader import blaming, load_model_class
+    from isrcheck.checker.registry.profile_settings import profile_of
+    from isrcheck.checker.results.exploration import Limits
     from isrcheck.model.language.profiles import BARE
 
     loaded = load_model_class(model)
@@ -114,7 +114,7 @@ def _require_number(found: Mutation, number: int) -> None:
 
 
 def _text(found: Mutation, show: int | None, quiet: bool) -> str:
-    from isrcheck.checker.mutation.table import headline, mutation_text
+    from isrcheck.checker.changes.mutation.mutation_table import headline, mutation_text
 
     if quiet:
         return headline(found) + "\n"

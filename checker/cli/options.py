@@ -1,4 +1,9 @@
-"""Options that several commands share, and the values of these options: settings, sizes, durations, a cluster."""
+"""Options that several commands share, and the values of these options: settings, sizes, durations, a cluster.
+
+Completions for a shell's Tab: models, their settings with values, scenarios, invariants.
+
+Completing never runs the code of a user's file. So settings and invariants are not completed for a model in a file.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +14,66 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import click
+from click.shell_completion import CompletionItem
 
-from isrcheck.checker.abilities import helped
-from isrcheck.checker.cli import completing
+from isrcheck.checker.engines.capabilities import helped
 from isrcheck.model.language.model import Model
 
 if TYPE_CHECKING:
+    from isrcheck.checker.registry.loader import LoadedModel
+if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
-    from isrcheck.checker.exploration import Keeping, Storing
-    from isrcheck.checker.library import LoadedModel
+    from isrcheck.checker.registry.loader import LoadedModel
+    from isrcheck.checker.results.exploration import Keeping, Storing
     from isrcheck.model.language.fairness import Fairness
+
+
+def models(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of the models that match. If no model matches, the shell completes the name of a file."""
+    from isrcheck.checker.registry.loader import model_names
+
+    names = [CompletionItem(name) for name in model_names() if name.startswith(incomplete)]
+    return names or [CompletionItem(incomplete, type="file")]
+
+
+def scenarios(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of the scenarios in `./counterexamples`, if this folder exists, and of the shipped scenarios."""
+    from isrcheck.checker.scenarios.collection import folders, shipped
+
+    names = {folder.name for root in ((), (str(shipped()),)) for folder, _ in folders(root)}
+    return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
+
+
+def settings(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Completes the name of a setting, with an equals sign. After the sign, completes a choice, or true or false."""
+    loaded = _model(ctx)
+    if loaded is None:
+        return []
+    declared, (name, equals, value) = loaded.cls.declared_settings(), incomplete.partition("=")
+    if not equals:
+        return [CompletionItem(f"{n}=", help=s.meaning) for n, s in declared.items() if n.startswith(name)]
+    setting = declared.get(name)
+    if setting is None:
+        return []
+    values = setting.choices or (("true", "false") if isinstance(setting.default, bool) else ())
+    return [CompletionItem(f"{name}={each}") for each in values if each.startswith(value)]
+
+
+def invariants(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The names of the invariants that can be checked in the model."""
+    loaded = _model(ctx)
+    return [CompletionItem(name) for name in (loaded.invariants if loaded else ()) if name.startswith(incomplete)]
+
+
+def _model(ctx: click.Context) -> LoadedModel | None:
+    """The shipped model that the command line already names, or None."""
+    from isrcheck.checker.registry.loader import load_model_class, model_names
+
+    # If the line ends in an option without its value, click has not assigned the arguments to parameters yet.
+    words = [ctx.params.get("model"), *ctx.args]
+    known = [word for word in words if word in model_names()]
+    return load_model_class(known[0]) if known else None
+
 
 UNITS: Final = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 DECIMAL: Final = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -72,7 +127,7 @@ settings_option = click.option(
     multiple=True,
     callback=once,
     metavar="NAME=VALUE",
-    shell_complete=completing.settings,
+    shell_complete=settings,
     help="A setting of the model.",
 )
 
@@ -180,7 +235,7 @@ def storing_of(store: str, folder: str | None) -> Storing:
         raise click.UsageError("--store-folder goes with --store disk")
     if folder is not None and not Path(folder).is_dir():
         raise click.UsageError(f"--store-folder: there is no folder {folder}; make it, or name another one")
-    from isrcheck.checker.exploration import Storing
+    from isrcheck.checker.results.exploration import Storing
 
     return Storing(cast(Any, store), folder)
 
@@ -296,7 +351,7 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
         raise click.UsageError("--checkpoint-every goes with --checkpoint or --resume")
     if folder is None or engine != "local":
         return None
-    from isrcheck.checker.exploration import Keeping
+    from isrcheck.checker.results.exploration import Keeping
 
     return Keeping(folder, resume is not None) if every is None else Keeping(folder, resume is not None, every)
 
@@ -306,7 +361,7 @@ def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) ->
 
     If `profile` is None, the profile is `plain`, or the bare defaults if the model has no profile `plain`.
     """
-    from isrcheck.checker.profiles import begun, profile_of, settings_of
+    from isrcheck.checker.registry.profile_settings import begun, profile_of, settings_of
 
     return begun(loaded, profile_of(loaded, profile), settings_of(loaded.cls, loaded.name, texts))
 

@@ -8,11 +8,11 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from isrcheck.checker.forecast import forecast
-from isrcheck.checker.wording.layout import number, size
+from isrcheck.checker.results.size_estimate import forecast
+from isrcheck.checker.results.text_layout import number, size
 
 if TYPE_CHECKING:
-    from isrcheck.checker.exploration import Progress
+    from isrcheck.checker.results.exploration import Progress
 
 INTERVAL: Final = 2.0
 STAGES: Final = {

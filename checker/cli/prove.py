@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at, seconds_of, size_of
-from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
-from isrcheck.checker.failures import Failure, failure_of
-from isrcheck.checker.results import FORMAT, Exit
+from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.result import FORMAT, Exit
 from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.proofs.attempts import Attempt
-    from isrcheck.checker.proofs.results import ProofResult
+    from isrcheck.checker.proofs.proof_result import ProofResult
 
 
 @click.command("prove", short_help="Proves an invariant by induction, within bounds or without.")
@@ -83,9 +83,9 @@ def _prove(
     quiet: bool,
 ) -> ProofResult:
     from isrcheck.checker.cli.progress import Watcher
-    from isrcheck.checker.exploration import Limits
-    from isrcheck.checker.library import blaming, load_model_class
-    from isrcheck.checker.proving import chosen_proof
+    from isrcheck.checker.proofs.prove import chosen_proof
+    from isrcheck.checker.registry.loader import blaming, load_model_class
+    from isrcheck.checker.results.exploration import Limits
 
     loaded = load_model_class(model)
     with blaming(loaded.origin):
@@ -110,7 +110,7 @@ def _prove(
         attempt = Attempt(loaded, values, chosen, invariants or None, form, redundant, houdini)  # type: ignore[arg-type]
         result = by_lemmas(attempt, limits, watcher.stage)
         if mutants and result.verdict == "proved":
-            from isrcheck.checker.proofs.mutants import try_mutants
+            from isrcheck.checker.proofs.lemmas import try_mutants
 
             try_mutants(attempt, result, limits, watcher.stage)
         if certificate is not None:
@@ -144,8 +144,8 @@ def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, resul
 
 
 def _deliver(result: ProofResult, json_path: str | None, every: bool, quiet: bool) -> None:
-    from isrcheck.checker.reports.proof import report, verdict_line
-    from isrcheck.checker.wording.layout import Ink
+    from isrcheck.checker.report.proof_text import report, verdict_line
+    from isrcheck.checker.results.text_layout import Ink
 
     stream = sys.stderr if json_path == STDOUT else sys.stdout
     colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

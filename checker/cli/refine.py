@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli.ci import ci_options, mermaid_option
-from isrcheck.checker.cli.delivery import Output, deliver, html_option
-from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import (
     control_option,
     fairness_of,
@@ -17,14 +16,15 @@ from isrcheck.checker.cli.options import (
     liveness_options,
     specification_options,
 )
-from isrcheck.checker.failures import failure_of
-from isrcheck.checker.profiles import settings_of
+from isrcheck.checker.cli.result_output import Output, deliver, html_option
+from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.results.errors import failure_of
 
 if TYPE_CHECKING:
-    from isrcheck.checker.library import LoadedModel
-    from isrcheck.checker.refinement.refined import Refined
-    from isrcheck.checker.traces.fixes import Control
-    from isrcheck.checker.wording.layout import Ink
+    from isrcheck.checker.analysis.refinement.refinement_result import Refined
+    from isrcheck.checker.registry.loader import LoadedModel
+    from isrcheck.checker.results.text_layout import Ink
+    from isrcheck.checker.trace.fixed_run import Control
 
 
 @click.command("refine", short_help="Says whether a model does only what a specification allows.")
@@ -68,7 +68,7 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
         if failure is not None:
             output.write_failure(model, settings, "local", failure)
         raise
-    from isrcheck.checker.reports.refinement import brief, report
+    from isrcheck.checker.report.refinement_text import brief, report
 
     def text(ink: Ink) -> str:
         return brief(found, ink) if quiet else report(found, ink, plain)
@@ -78,15 +78,15 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
 
 
 def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any], output: Output) -> Refined:
+    from isrcheck.checker.analysis.refinement.mapping_registry import historic, load_mapping, load_specification
+    from isrcheck.checker.analysis.refinement.refinement_check import refine
     from isrcheck.checker.cli.progress import Watcher
-    from isrcheck.checker.exploration import Limits
-    from isrcheck.checker.library import blaming, load_model_class
-    from isrcheck.checker.refinement.named import historic, load_mapping, load_specification
-    from isrcheck.checker.refinement.refining import refine
+    from isrcheck.checker.registry.loader import blaming, load_model_class
+    from isrcheck.checker.results.exploration import Limits
 
     loaded, specification = load_model_class(model), load_specification(asked["specification"])
-    from isrcheck.checker.checking import resolved
-    from isrcheck.checker.scenarios.controls import named
+    from isrcheck.checker.analysis.check import resolved
+    from isrcheck.checker.scenarios.collection import named
 
     _, mapping = load_mapping(loaded, specification, asked["mapping"])
     output.loaded = historic(loaded, mapping)
@@ -110,10 +110,9 @@ def _explain(found: Refined, loaded: LoadedModel, controls: list[Control], mappi
     The controls are those of the scenario and of --control. These steps are added only if the trace ends in a step that
     the specification refuses.
     """
-    from isrcheck.checker.explaining import parted
-    from isrcheck.checker.refinement.named import with_history
-    from isrcheck.checker.scenarios.collection import one
-    from isrcheck.checker.scenarios.controls import controls_of
+    from isrcheck.checker.analysis.fix_search import parted
+    from isrcheck.checker.analysis.refinement.mapping_registry import with_history
+    from isrcheck.checker.scenarios.collection import controls_of, one
 
     if found.walked is None:
         return

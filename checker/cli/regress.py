@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from isrcheck.checker.cli.ci import Reports, ci_options
-from isrcheck.checker.cli.delivery import Output, html_option
 from isrcheck.checker.cli.options import meant, seconds_of, shipped_option
-from isrcheck.checker.cli.output import write_json, write_text
-from isrcheck.checker.failures import Failure, failure_of
-from isrcheck.checker.results import FORMAT, Exit
+from isrcheck.checker.cli.output_files import write_json, write_text
+from isrcheck.checker.cli.result_output import Output, html_option
+from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.result import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.exploration import Limits
-    from isrcheck.checker.scenarios.derived import Derived
+    from isrcheck.checker.results.exploration import Limits
+    from isrcheck.checker.scenarios.derived_files import Derived
     from isrcheck.checker.scenarios.overview import Shown
     from isrcheck.checker.scenarios.scenario import Scenario
 
@@ -101,8 +101,8 @@ def command(
     output = Output.taken(options)
     output.require_apart()
     output.require_writable()
-    from isrcheck.checker.engines.local.search import processors
-    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.engines.explicit.search import processors
+    from isrcheck.checker.results.exploration import Limits
     from isrcheck.checker.scenarios.collection import OWN, folders
 
     if update and (shipped or not (paths or OWN.is_dir())):
@@ -142,7 +142,7 @@ def _regressions(
     found: list[tuple[Path, Path]], derive: Callable[[Scenario], Answer], workers: int, update: bool
 ) -> Iterator[Regression]:
     """Yields the outcomes in the order of the folders. A scenario that cannot run does not stop the others."""
-    from isrcheck.checker.scenarios.pool import in_order
+    from isrcheck.checker.scenarios.process_pool import in_order
 
     readable = [_read(pair) for pair in found]
     scenarios = [each for each in readable if not isinstance(each, Regression)]
@@ -165,7 +165,7 @@ def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
 
     This function runs in a separate process, so it returns plain data.
     """
-    from isrcheck.checker.scenarios.derived import derive
+    from isrcheck.checker.scenarios.derived_files import derive
 
     began = time.perf_counter()
     try:
@@ -206,8 +206,8 @@ def _judged(scenario: Scenario, timed: Answer, update: bool) -> Regression:
 
 
 def _compare(outcome: Regression, scenario: Scenario, derived: Derived, update: bool) -> None:
+    from isrcheck.checker.scenarios.collection import unmet, unpaired
     from isrcheck.checker.scenarios.drift import drift, recorded
-    from isrcheck.checker.scenarios.expectation import unmet, unpaired
 
     old = recorded(scenario.folder)
     outcome.summary = derived.summary
@@ -238,9 +238,9 @@ def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
 
 def _write_reports(reports: Reports, outcomes: list[Regression], code: int, failure: Failure | None) -> None:
     """Writes the reports for continuous integration. Each scenario is a test case at line 1 of its `scenario.toml`."""
-    from isrcheck.checker.ci.cases import Case, Location, Outcome, unfinished
+    from isrcheck.checker.report.test_cases import Case, Location, Outcome, unfinished
+    from isrcheck.checker.results.text_layout import repository_path
     from isrcheck.checker.scenarios.scenario import FILE
-    from isrcheck.checker.wording.source import repository_path
 
     words: dict[str, Outcome] = {"NOT RUN": "error", "NOT AS EXPECTED": "failed", "DRIFT": "failed"}
     cases = []
@@ -268,7 +268,7 @@ def _text(outcome: Regression) -> list[str]:
 
 
 def _verdict(summary: dict[str, Any]) -> str:
-    from isrcheck.checker.wording.layout import plural
+    from isrcheck.checker.results.text_layout import plural
 
     lengths = [f"{name} {f['length']}" for name, f in sorted(summary["invariants"].items()) if "length" in f]
     found = f"{summary['verdict']}: {', '.join(lengths)}" if lengths else summary["verdict"]
@@ -276,7 +276,7 @@ def _verdict(summary: dict[str, Any]) -> str:
 
 
 def _total(outcomes: list[Regression]) -> str:
-    from isrcheck.checker.wording.layout import plural
+    from isrcheck.checker.results.text_layout import plural
 
     counted = [(status, sum(o.status == status for o in outcomes)) for status in sorted({o.status for o in outcomes})]
     return f"{plural(len(outcomes), 'scenario')}: {', '.join(f'{n} {status}' for status, n in counted)}"

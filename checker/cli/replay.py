@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli.options import control_option, expression_option, settings_option
-from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
-from isrcheck.checker.failures import Failure, failure_of
-from isrcheck.checker.profiles import settings_of
-from isrcheck.checker.results import FORMAT, Exit
+from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.result import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.engines.interpreter import Interpreter
-    from isrcheck.checker.traces.fixes import Control
-    from isrcheck.checker.traces.refined import Implementation
-    from isrcheck.checker.traces.verdicts import Replayed
+    from isrcheck.checker.trace.fixed_run import Control
+    from isrcheck.checker.trace.refinement_replay import Implementation
+    from isrcheck.checker.trace.replay_result import Replayed
+    from isrcheck.model.semantics.interpreter import Interpreter
 
 
 @click.command("replay", short_help="Re-checks a recorded trace step by step.")
@@ -86,7 +86,7 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
 
     A trace has a story if the model allows all its steps. Traces with the same steps share one story.
     """
-    from isrcheck.checker.reports.counterexample import replayed_text
+    from isrcheck.checker.report.counterexample_text import replayed_text
 
     lines, told = [each.text() for each in replayed], list[list[Any]]()
     for each in () if quiet else replayed:
@@ -103,7 +103,7 @@ def values_along(interpreter: Interpreter, replayed: Replayed, expressions: tupl
     """The value of each expression at each state of a trace. Empty if the model does not allow the trace."""
     if not expressions or not replayed.outcome.valid:
         return {}
-    from isrcheck.checker.traces.evaluated import evaluated
+    from isrcheck.checker.trace.trace_evaluation import evaluated
 
     states = [step.state for step in replayed.outcome.trace.steps]
     return {text: evaluated(interpreter.model, states, text) for text in expressions}
@@ -132,10 +132,10 @@ def replayed_file(
 
     Adds the name of the model and the settings to `about`. Raises `Failure` (150) if the file is damaged.
     """
-    from isrcheck.checker.library import blaming
-    from isrcheck.checker.replaying import chosen, model_of, walked_again, walkers_of, with_specification
-    from isrcheck.checker.scenarios.controls import named
-    from isrcheck.checker.traces.files import DamagedFile, read
+    from isrcheck.checker.analysis.replay import chosen, model_of, walked_again, walkers_of, with_specification
+    from isrcheck.checker.registry.loader import blaming
+    from isrcheck.checker.scenarios.collection import named
+    from isrcheck.checker.trace.trace_files import DamagedFile, read
 
     try:
         traces = read(Path(file))
@@ -160,8 +160,8 @@ def _explained(
 
     A trace without a `finding` is returned unchanged.
     """
-    from isrcheck.checker.explaining import explain, parted
-    from isrcheck.checker.refinement.named import with_history
+    from isrcheck.checker.analysis.fix_search import explain, parted
+    from isrcheck.checker.analysis.refinement.mapping_registry import with_history
 
     if implementation is not None:
         controls = [replace(each, model=with_history(each.model, implementation.mapping)) for each in controls]

@@ -8,10 +8,9 @@ from typing import Any
 
 import click
 
-from isrcheck.checker.cli import completing
-from isrcheck.checker.cli.behaviours import bounds_of, bounds_options
-from isrcheck.checker.cli.output import STDOUT, require_different, require_writable, write_json, write_text
-from isrcheck.checker.cli.sides import Sides, side_options
+from isrcheck.checker.cli import options as completing
+from isrcheck.checker.cli.comparison import Sides, bounds_of, bounds_options, side_options
+from isrcheck.checker.cli.output_files import STDOUT, require_different, require_writable, write_json, write_text
 
 
 @click.command("review", short_help="Says what a change of a model changes, on one page.")
@@ -62,23 +61,23 @@ def command(
     for path in files.values():
         require_writable(path)
     sides = Sides.of(options)
-    from isrcheck.checker.exploration import Limits
-    from isrcheck.checker.review import rendering
-    from isrcheck.checker.review.essence import essence
-    from isrcheck.checker.review.reviewing import Wanted, review
+    from isrcheck.checker.changes.review import review_formats
+    from isrcheck.checker.changes.review.change_review import Wanted, review
+    from isrcheck.checker.changes.review.review_summary import essence
+    from isrcheck.checker.results.exploration import Limits
 
     visible, bounds = bounds_of(options)
     limits = Limits(states=max_states, seconds=bounds.seconds, memory=bounds.memory)
     wanted = Wanted(visible, bounds, limits, not no_scenarios, mutate, prove)
     with ExitStack() as leaving:
         found = review(*sides.resolved(old, new, leaving, ("OLD", "NEW")), wanted, lambda text: _tell(text, quiet))
-        lines = list(essence(found)) if quiet else rendering.text(found)
+        lines = list(essence(found)) if quiet else review_formats.text(found)
         click.echo("\n".join(lines), err=STDOUT in files.values())
         if markdown is not None:
-            write_text(markdown, rendering.markdown(found))
+            write_text(markdown, review_formats.markdown(found))
         if html is not None:
-            from isrcheck.checker.pages.review import review_page
-            from isrcheck.checker.review.sections import sections
+            from isrcheck.checker.changes.review.review_formats import review_page
+            from isrcheck.checker.changes.review.review_sections import sections
 
             write_text(html, review_page(essence(found), sections(found), found.behaviours))
         if json_path is not None:

@@ -36,9 +36,9 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
     scenarios that come with isrcheck are listed. `isrcheck scenarios new NAME --model MODEL` begins a new scenario; see
     `isrcheck scenarios new --help`.
     """
+    from isrcheck.checker.results.text_layout import columns
     from isrcheck.checker.scenarios.collection import folders
     from isrcheck.checker.scenarios.scenario import read
-    from isrcheck.checker.wording.layout import columns
 
     found = [read(*pair) for pair in folders(meant(paths, shipped))]
     if as_json:
@@ -74,10 +74,10 @@ def new(
     code 153). Settings that are not given have the defaults of the model, not the values of a profile. Write the title,
     source and story of the scenario yourself.
     """
-    from isrcheck.checker.library import load_model_class
-    from isrcheck.checker.profiles import settings_of
-    from isrcheck.checker.scenarios.beginning import begin
+    from isrcheck.checker.registry.loader import load_model_class
+    from isrcheck.checker.registry.profile_settings import settings_of
     from isrcheck.checker.scenarios.collection import OWN, called, group_of
+    from isrcheck.checker.scenarios.new_scenario import begin
     from isrcheck.checker.scenarios.scenario import FILE
 
     if not name or Path(name).name != name:

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from isrcheck.checker.cli.options import control_option, expression_option, settings_option
-from isrcheck.checker.cli.output import STDOUT, require_different, require_writable, svg_file, write_text
+from isrcheck.checker.cli.output_files import STDOUT, require_different, require_writable, svg_file, write_text
 from isrcheck.checker.cli.replay import replayed_file, shown, values_along, values_text
-from isrcheck.checker.results import Exit
+from isrcheck.checker.results.result import Exit
 
 
 @click.command("show", short_help="Tells a recorded trace step by step.")
@@ -46,12 +46,12 @@ def command(
     lines = [*shown(replayed, plain, quiet=False), *values_text(replayed, values)]
     click.echo("\n".join(lines), err=STDOUT in (html, svg))
     if html is not None:
-        from isrcheck.checker.pages.shown import shown_page
+        from isrcheck.checker.report.pages.trace_data import shown_page
 
         write_text(html, shown_page(file, about["model"], interpreter, replayed))
     if svg is not None:
-        from isrcheck.checker.pages.picture import picture
-        from isrcheck.checker.pages.shown import shown_stories
+        from isrcheck.checker.report.pages.spacetime_diagram import picture
+        from isrcheck.checker.report.pages.trace_data import shown_stories
 
         write_text(svg, picture(shown_stories(interpreter, replayed)["1"]))
     valid = all(each.outcome.valid for each in replayed)

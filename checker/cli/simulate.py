@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from isrcheck.checker.cli.delivery import Output, deliver
-from isrcheck.checker.cli.naming import model_or_scenario
+from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import seconds_of
-from isrcheck.checker.failures import failure_of
-from isrcheck.checker.profiles import settings_of
+from isrcheck.checker.cli.result_output import Output, deliver
+from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.results.errors import failure_of
 
 if TYPE_CHECKING:
-    from isrcheck.checker.results import Result
-    from isrcheck.checker.wording.layout import Ink
+    from isrcheck.checker.results.result import Result
+    from isrcheck.checker.results.text_layout import Ink
 
 DEPTH: Final = 100
 
@@ -70,10 +70,10 @@ def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> 
 
 
 def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any]) -> Result:
-    from isrcheck.checker.checking import resolved
+    from isrcheck.checker.analysis.check import resolved
+    from isrcheck.checker.analysis.simulate import simulate
     from isrcheck.checker.cli.progress import Watcher
-    from isrcheck.checker.library import blaming, load_model_class
-    from isrcheck.checker.simulating import simulate
+    from isrcheck.checker.registry.loader import blaming, load_model_class
 
     loaded = load_model_class(model)
     settings = settings_of(loaded.cls, loaded.name, texts)
@@ -86,7 +86,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _text(result: Result, quiet: bool) -> Any:
-    from isrcheck.checker.reports.sampling import brief, report
+    from isrcheck.checker.report.simulation_text import brief, report
 
     def text(ink: Ink) -> str:
         return brief(result, ink) if quiet else report(result, ink)

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 import click
 
+from isrcheck.checker.analysis.sweep.matrix import Cell
 from isrcheck.checker.cli.options import assignment, once, size_of
-from isrcheck.checker.cli.output import (
+from isrcheck.checker.cli.output_files import (
     STDOUT,
     plot_file,
     require_different,
@@ -18,8 +19,7 @@ from isrcheck.checker.cli.output import (
     write_json,
     write_plot,
 )
-from isrcheck.checker.results import FORMAT, Exit
-from isrcheck.checker.sweeps.matrix import Cell
+from isrcheck.checker.results.result import FORMAT, Exit
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
 """`Exit.PRECEDENCE`, with `UNKNOWN` before `DIFFERENCE`.
@@ -59,8 +59,8 @@ def command(
     require_different({"--json": json_path, "--results": results, "--plot": plot})
     for path in (json_path, plot):
         require_writable(path)
-    from isrcheck.checker.sweeps.heatmap import axes_of, heatmaps
-    from isrcheck.checker.sweeps.matrix import read
+    from isrcheck.checker.analysis.sweep.heatmap import axes_of, heatmaps
+    from isrcheck.checker.analysis.sweep.matrix import read
 
     cells = read(Path(file), size_of)
     chosen = None if plot is None else axes_of(cells, [] if axes is None else axes.split(","))
@@ -83,7 +83,7 @@ class _Found:
     """The outcomes of the checks so far. If `results` names a file, outcomes are read from it and added to it."""
 
     def __init__(self, cells: list[dict[str, Any]], results: str | None) -> None:
-        from isrcheck.checker.sweeps.kept import Kept
+        from isrcheck.checker.analysis.sweep.results_store import Kept
 
         self.cells = cells
         self._kept = None if results is None else Kept(results)
@@ -121,22 +121,21 @@ def _do(found: _Found, workers: int | None, master: str | None, conf: dict[str, 
     if not left:
         return
     if master is None:
-        from isrcheck.checker.engines.local.search import processors
-        from isrcheck.checker.sweeps.local import outcomes as local
+        from isrcheck.checker.analysis.sweep.cells import outcomes as local
+        from isrcheck.checker.engines.explicit.search import processors
 
         local(left, workers or processors(), found.heard)
         return
+    from isrcheck.checker.analysis.sweep.spark_cells import outcomes
     from isrcheck.checker.engines.spark.cluster import Cluster
-    from isrcheck.checker.engines.spark.interruptions import deferred
-    from isrcheck.checker.engines.spark.session import Spark
-    from isrcheck.checker.sweeps.on_spark import outcomes
+    from isrcheck.checker.engines.spark.session import Spark, deferred
 
     with deferred():
         outcomes(Spark(Cluster(master=master, conf=conf)), left, found.heard)
 
 
 def _text(titles: list[str], rows: list[dict[str, Any]]) -> list[str]:
-    from isrcheck.checker.wording.layout import columns, number, plural, seconds
+    from isrcheck.checker.results.text_layout import columns, number, plural, seconds
 
     table = [
         (title, ", ".join(row["invariants"] or ("default",)), _verdict(row), number(row["distinct"]),

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli.options import seconds_of, size_of
-from isrcheck.checker.cli.output import STDOUT, require_writable, write_json
-from isrcheck.checker.failures import Failure, failure_of
-from isrcheck.checker.results import Exit
+from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
     from isrcheck.checker.proofs.certificates import Verified
@@ -66,10 +66,10 @@ def _verify(
     max_seconds: float | None,
 ) -> Verified:
     from isrcheck.checker.cli.progress import Watcher
-    from isrcheck.checker.engines.symbolic.solving import GaveUp
-    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.engines.symbolic.solver import GaveUp
     from isrcheck.checker.proofs.certificates import verify
-    from isrcheck.checker.traces.files import DamagedFile
+    from isrcheck.checker.results.exploration import Limits
+    from isrcheck.checker.trace.trace_files import DamagedFile
 
     try:
         with Watcher(quiet=quiet) as watcher:

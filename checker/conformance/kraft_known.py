@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from isrcheck.checker.conformance.commands import as_data
-from isrcheck.checker.conformance.driving import Driven
-from isrcheck.model.language.system import Label
+from isrcheck.checker.conformance.driver import Driven
+from isrcheck.checker.conformance.harness_process import as_data
+from isrcheck.model.semantics.transition_system import Label
 
 STATE: Final = "state[0]"
 LAST: Final = "last_leader[0]"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from isrcheck.checker.conformance.commands import Values
-from isrcheck.model.language.telling import SeenState, asked
+from isrcheck.checker.conformance.harness_process import Values
+from isrcheck.model.language.descriptions import SeenState, asked
 
 State = Mapping[str, Any]
 P: Final = 0

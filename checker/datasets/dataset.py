@@ -28,10 +28,9 @@ from dataclasses import replace
 from typing import Any, Final
 
 from isrcheck.checker.datasets import manifests
-from isrcheck.checker.datasets.claim import Claim
 from isrcheck.checker.datasets.manifests import Level, folder_of, manifest_name
-from isrcheck.checker.datasets.refusals import DatasetRefused
-from isrcheck.checker.datasets.storage import Storage
+from isrcheck.checker.datasets.storage import Claim, Storage
+from isrcheck.checker.results.errors import DatasetRefused
 
 FORMAT: Final = 2
 HEADER: Final = "dataset.json"

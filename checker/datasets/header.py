@@ -1,14 +1,21 @@
-"""The header of a dataset: what was explored, and the place of each variable in a packed state."""
+"""The header of a dataset: what was explored, and the place of each variable in a packed state.
+
+Loads the model of a dataset again. The model must still have the kernel with which the dataset was explored.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.datasets.dataset import FORMAT
-from isrcheck.checker.datasets.refusals import DatasetRefused
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.datasets.dataset import FORMAT, Dataset
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.registry.loader import LoadedModel, blaming, load_model_class, model_names
+from isrcheck.checker.results.errors import DatasetRefused
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 
 def header_of(system: TransitionSystem, kernel: Kernel, model: str, transitions: bool) -> dict[str, Any]:
@@ -64,3 +71,37 @@ def require_same(root: str, found: dict[str, Any], wanted: dict[str, Any]) -> No
 
 def _listed(header: dict[str, Any]) -> str:
     return ", ".join(header.get("invariants") or ()) or "none"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The model of a dataset at the dataset's settings, with its interpreter, its traced system and its kernel."""
+
+    loaded: LoadedModel
+    interpreter: Interpreter
+    system: TransitionSystem
+    kernel: Kernel
+
+
+def origin_of(dataset: Dataset, model: str | None) -> Origin:
+    """The origin of a dataset. A shipped model is found by its name in the dataset.
+
+    Raises `DatasetRefused` if the model is a user's model and `model` does not name its file. Also raises
+    `DatasetRefused` if the header is damaged or does not fit the model, for example because the model now has another
+    kernel.
+    """
+    header, root = dataset.header, dataset.root
+    name = header.get("model")
+    if model is None and name not in model_names():
+        raise DatasetRefused(f"{root} is of a model that does not ship ({name!r}); name its file with --model")
+    loaded = load_model_class(model or str(name))
+    settings, names = header.get("settings"), header.get("invariants")
+    if not isinstance(settings, dict) or not isinstance(names, dict):
+        raise DatasetRefused(f"{root}/dataset.json is damaged: settings and invariants are not what they should be")
+    with blaming(loaded.origin):
+        instance, chosen = loaded.cls(**settings), loaded.chosen(tuple(names))
+        system = trace(instance, chosen)
+        kernel = Kernel(system)
+    kept = bool(header.get("transitions_kept"))
+    require_same(root, header, header_of(system, kernel, loaded.name, kept))
+    return Origin(loaded, Interpreter(instance, chosen), system, kernel)

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 import numpy as np
 import psutil
 
-from isrcheck.checker.engines.interpreter import Interpreter, Predicate
-from isrcheck.checker.exploration import Edges, Exploration, Limits, Progress, Report, Stop
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.checker.results.exploration import Edges, Exploration, Limits, Progress, Report, Stop
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.plain import State
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.concrete_values import State
+from isrcheck.model.semantics.interpreter import Interpreter, Predicate
 
 
 def search(

@@ -4,18 +4,67 @@ A leaf (one of the integers that make up a state) takes `(high - low).bit_length
 Leaves are placed in order, each in the first word that has room for the leaf, unless `Layout` gets other words. No leaf
 spans two words. Bit 0 of word 0 is always 1. So no packed state begins with a zero word, and zeroed memory means "no
 state".
+
+The owner hash of a state. Some hash tables also use this hash to find the slot of a state.
+
+The Spark engine divides the states into parts, the *owners*. The hash of a state says which owner has the state.
+
+The hash h begins as 0. For each word w of the state, in order:
+
+    h = h ^ w;  h = h ^ (h >> 32);  h = h * 0x9E3779B97F4A7C15;  h = h ^ (h >> 29)
+
+After the last word, h = h * 0xD6E8FEB86659FD93; h = h ^ (h >> 32). All operations are modulo 2**64. The states of a
+dataset on disk are divided among the owners by this hash, so no version of isrcheck may change the hash.
+
+Checks that expressions have only values that every engine with 64-bit integers can hold.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.model.language.expressions import Leaf
+from isrcheck.model.semantics.expressions import LARGEST, Expression, Leaf
+
+FIRST: Final = 0x9E3779B97F4A7C15
+LAST: Final = 0xD6E8FEB86659FD93
+_MASK: Final = (1 << 64) - 1
+
+
+def owner_hash(words: Iterable[int]) -> int:
+    """The hash of one packed state. Compiled code computes the same hash for many states."""
+    h = 0
+    for word in words:
+        h ^= word
+        h ^= h >> 32
+        h = h * FIRST & _MASK
+        h ^= h >> 29
+    h = h * LAST & _MASK
+    return h ^ h >> 32
+
+
+def require_fitting(roots: Iterable[Expression]) -> None:
+    """Raises `ValueError` if the value of an expression, or of a part of it, can lie outside `-LARGEST..LARGEST`."""
+    seen, stack = set[Expression](), list(roots)
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if node.low < -LARGEST or node.high > LARGEST:
+            raise ValueError(f"{node!r} can reach {node.low}..{node.high}, more than 63 bits hold")
+        stack.extend(node.arguments)
+
+
+def require_in_set(broker: Expression) -> None:
+    """Raises `ValueError` unless every value of `broker` is -1 (no broker) or one of the 62 brokers of a set."""
+    if broker.low < -1 or broker.high > 61:
+        raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit a set of 62")
+
 
 Words = npt.NDArray[np.uint64]
 """Packed states, one in each row: shape (states, words)."""

@@ -1,22 +1,162 @@
-"""An attempt at a proof: the model, the proof and its targets, and the obligations that a solver must prove."""
+"""An attempt at a proof: the model, the proof and its targets, and the obligations that a solver must prove.
+
+Turns the statements of a proof (lemmas and targets) into predicates of a model with bounds.
+
+Adds the history variables of a proof to a model. They record past events, and do not change the model's steps.
+
+History cannot restrict a model. A *recorder* (a method of the proof that is marked with `@records`) reads the state
+before the action and returns values, but cannot call `s.require`. The returned values are stored only in the history
+variables, after the model's own method has run. `differences` checks that the steps have stayed the same.
+"""
 
 from __future__ import annotations
 
+import functools
+import inspect
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from isrcheck.checker.library import LoadedModel
-from isrcheck.checker.proofs.bounded import Bounded
-from isrcheck.checker.proofs.history import with_history
+from isrcheck.checker.proofs.bounded_obligations import Bounded
 from isrcheck.checker.proofs.obligations import Obligations
-from isrcheck.checker.proofs.statements import predicate
-from isrcheck.checker.proofs.unbounded.form import Unbounded
-from isrcheck.checker.proofs.unbounded.relation import for_all_bounds
-from isrcheck.model.language import UnknownName
-from isrcheck.model.language.errors import nearest
-from isrcheck.model.language.model import Model
-from isrcheck.model.language.proofs import Proof, Statement
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.proofs.unbounded.step_relation import for_all_bounds
+from isrcheck.checker.proofs.unbounded.unbounded_obligations import Unbounded
+from isrcheck.checker.registry.loader import LoadedModel
+from isrcheck.checker.results.result import Instance
+from isrcheck.model.language.domains import Domain
+from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownName, line_of, nearest
+from isrcheck.model.language.model import Model, as_parameter
+from isrcheck.model.language.proofs import Proof, Statement, recorded_values
+from isrcheck.model.language.quantifiers import every
+from isrcheck.model.semantics.concrete_state import explain, holds
+from isrcheck.model.semantics.method_calls import heeded
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
+
+Predicate = Callable[[Any, Any], Any]
+
+
+def choices(model: Model, statement: Statement) -> Iterator[dict[str, Any]]:
+    """Every choice of a statement's parameters. A choice maps each parameter to a value of its domain."""
+    domains = parameter_domains(model, statement)
+    for values in itertools.product(*(list(d.values()) for d in domains.values())):
+        yield dict(zip(domains, values, strict=True))
+
+
+def parameter_domains(model: Model, statement: Statement) -> dict[str, Domain]:
+    """The domain of each parameter of a statement. Scalarsets have the sizes that this model gives them."""
+    given = {n: d if isinstance(d, Domain) else d(model) for n, d in statement.parameters.items()}
+    return {n: model.resolved_domain(d) for n, d in given.items()}
+
+
+def instance(proof: type[Proof], statement: Statement, choice: dict[str, Any]) -> Predicate:
+    """A statement for one choice of its parameters, as a predicate of a model and a state."""
+
+    def of_choice(model: Any, s: Any) -> Any:
+        domains = parameter_domains(model, statement)
+        arguments = [as_parameter(domains[name], value) for name, value in choice.items()]
+        return heeded(statement.method, proof(model), s, *arguments)
+
+    return of_choice
+
+
+def predicate(proof: type[Proof], statement: Statement) -> Predicate:
+    """A predicate that is true if a statement holds for all choices of its parameters.
+
+    The docstring of the predicate is the sentence of the statement.
+    """
+
+    def of_all(model: Any, s: Any) -> Any:
+        return every(instance(proof, statement, choice)(model, s) for choice in choices(model, statement))
+
+    of_all.__doc__ = statement.sentence
+    return of_all
+
+
+def falsifying(proof: type[Proof], statement: Statement, model: Model, state: Any) -> Instance | None:
+    """The first choice of parameters for which a statement is false or undefined in a state.
+
+    If the statement is false for this choice, the result also has the parts of the state that the statement reads.
+    Returns None if the statement holds for all choices.
+    """
+    for choice in choices(model, statement):
+        one = instance(proof, statement, choice)
+        try:
+            if holds(model, state, one).value:
+                continue
+            inner, reads = explain(model, state, one)
+        except EvaluationError:
+            inner, reads = (), ()
+        domains = parameter_domains(model, statement)
+        return Instance((*((n, domains[n].to_json(x)) for n, x in choice.items()), *inner), reads)
+    return None
+
+
+def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
+    """The model with the history variables of the proof. In a state, they come after the model's own variables."""
+
+    def variables(self: Model) -> dict[str, Any]:
+        own, history = model.variables(self), proof(self).history()
+        for name in history:
+            if name in own:
+                raise ModelError(
+                    f"proof {proof.name()}: history variable {name!r} is a variable of the model; choose another name"
+                )
+        return {**own, **history}
+
+    namespace: dict[str, Any] = {
+        name.replace("-", "_"): _recording(method, proof, proof.recorders(name))
+        for name, method in model.actions().items()
+        if proof.recorders(name)
+    }
+    namespace |= {"variables": variables, "__module__": model.__module__, "__doc__": model.__doc__, "abstract": True}
+    return type(model.__name__, (model,), namespace)
+
+
+def _recording(
+    method: Callable[..., Any], proof: type[Proof], recorders: list[Callable[..., Any]]
+) -> Callable[..., Any]:
+    """The action, extended to store the values that its recorders return for the state before the step."""
+    names = list(inspect.signature(method).parameters)[2:]
+
+    @functools.wraps(method)
+    def act(self: Model, s: Any, *arguments: Any) -> None:
+        given = dict(zip(names, arguments, strict=True))
+        own = proof(self)
+        values: dict[str, Any] = {}
+        heeded(method, self, s, *arguments)
+        if not s._acts:
+            return
+        for recorder in recorders:
+            recorded = recorded_values(own, recorder, s._reader(), given)
+            for name in recorded.keys() & values.keys():
+                raise ModelError(f"{line_of(recorder)}: two recorders give {name!r} for one action; give it in one")
+            values |= recorded
+        for name, value in values.items():
+            setattr(s, name, value)
+
+    return act
+
+
+def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[str]:
+    """The differences, in words, between the plain model and the model with history. There should be none.
+
+    History variables, and the conditions under which a step is undefined, are not compared. Expressions are compared by
+    identity, because equal expressions are the same object.
+    """
+    own = len(plain.leaves)
+    found = [] if remembering.leaves[:own] == plain.leaves else ["the variables of the model are others"]
+    if {state[:own] for state in remembering.initial} != set(plain.initial):
+        found.append("the initial states are others")
+    if [t.label for t in plain.transitions] != [t.label for t in remembering.transitions]:
+        return [*found, "the instances of actions are others"]
+    for bare, full in zip(plain.transitions, remembering.transitions, strict=True):
+        kept = {leaf: node for leaf, node in full.updates.items() if leaf < own}
+        if bare.guard is not full.guard or kept != dict(bare.updates):
+            found.append(f"{bare.label} does something else")
+    return found
+
 
 Kind = Literal["bit-vectors", "unbounded"]
 

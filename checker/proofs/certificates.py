@@ -20,19 +20,17 @@ from typing import Any, Final
 
 import z3
 
-from isrcheck.checker.engines.symbolic.solving import Watch
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.engines.symbolic.solver import Watch
 from isrcheck.checker.proofs.attempts import Attempt, obligations_of, settings_shown
-from isrcheck.checker.proofs.ending import solvers
-from isrcheck.checker.proofs.library import load, shipped
-from isrcheck.checker.proofs.obligations import Obligation, Obligations
-from isrcheck.checker.proofs.proving import ask
-from isrcheck.checker.proofs.results import ProofResult
+from isrcheck.checker.proofs.obligations import Obligation, Obligations, ask
+from isrcheck.checker.proofs.proof_result import ProofResult, solvers
+from isrcheck.checker.proofs.prove import load, shipped
 from isrcheck.checker.proofs.side_conditions import side_conditions
-from isrcheck.checker.results import FORMAT as RESULT
-from isrcheck.checker.traces.files import DamagedFile, parsed
-from isrcheck.model.language import UnknownName
+from isrcheck.checker.registry.loader import load_model_class, model_names
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import FORMAT as RESULT
+from isrcheck.checker.trace.trace_files import DamagedFile, parsed
+from isrcheck.model.language.errors import UnknownName
 
 FORMAT: Final = 2
 KIND: Final = "isrcheck certificate of a proof"

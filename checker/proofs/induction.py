@@ -16,21 +16,19 @@ from typing import Any
 
 import z3
 
-from isrcheck.checker.engines.symbolic.solving import GaveUp, Watch
-from isrcheck.checker.engines.symbolic.terms import Term
+from isrcheck.checker.engines.symbolic.solver import GaveUp, Watch
 from isrcheck.checker.engines.symbolic.unrolling import FAILING, MEANINGLESS, Template, Unrolling
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import LoadedModel
-from isrcheck.checker.proofs.bounded import Bounded
-from isrcheck.checker.proofs.ending import solvers, stopped, unknown
-from isrcheck.checker.proofs.obligations import MEANING, PREDICATES
-from isrcheck.checker.proofs.proving import Tell, ask
-from isrcheck.checker.proofs.results import Counterexample, Failing, ProofResult
-from isrcheck.checker.proofs.shown import counterexample, of_predicate, walked, with_reachability
-from isrcheck.checker.results import Exit
+from isrcheck.checker.engines.symbolic.z3_terms import Term
+from isrcheck.checker.proofs.bounded_obligations import Bounded
+from isrcheck.checker.proofs.induction_traces import counterexample, of_predicate, walked, with_reachability
+from isrcheck.checker.proofs.obligations import MEANING, PREDICATES, Tell, ask
+from isrcheck.checker.proofs.proof_result import Counterexample, Failing, ProofResult, solvers, stopped, unknown
+from isrcheck.checker.registry.loader import LoadedModel
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import Exit
 from isrcheck.model.language.model import Model
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import sentence_of, trace
+from isrcheck.model.semantics.tracing import sentence_of, trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 SILENT: Tell = lambda text: None  # noqa: E731
 

@@ -1,24 +1,37 @@
-"""Tries a proof by lemmas, either for a model at its settings (as bit-vectors) or for all bounds."""
+"""Tries a proof by lemmas, either for a model at its settings (as bit-vectors) or for all bounds.
+
+Tries a proof on its mutants. Each mutant is a model that lacks a rule of the protocol, so the proof must fail.
+"""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from isrcheck.checker.engines.symbolic.solving import GaveUp, Watch
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.proofs.attempts import Attempt, Bound, obligations_of, settings_shown
-from isrcheck.checker.proofs.bounded import Bounded
-from isrcheck.checker.proofs.ending import solvers, stopped
-from isrcheck.checker.proofs.obligations import DOMAINS, MEANING, START, TARGET, Obligations
-from isrcheck.checker.proofs.proving import Open, Tell, largest_inductive, prove, redundant
-from isrcheck.checker.proofs.results import Counterexample, Failing, ProofResult
-from isrcheck.checker.proofs.shown import counterexample, pair, with_reachability
+from isrcheck.checker.engines.symbolic.solver import GaveUp, Watch
+from isrcheck.checker.proofs.attempts import Attempt, Bound, falsifying, obligations_of, settings_shown
+from isrcheck.checker.proofs.bounded_obligations import Bounded
+from isrcheck.checker.proofs.induction_traces import counterexample, pair, with_reachability
+from isrcheck.checker.proofs.obligations import (
+    DOMAINS,
+    MEANING,
+    START,
+    TARGET,
+    Obligations,
+    Open,
+    Tell,
+    largest_inductive,
+    prove,
+    redundant,
+)
+from isrcheck.checker.proofs.proof_result import Counterexample, Failing, ProofResult, solvers, stopped
 from isrcheck.checker.proofs.side_conditions import side_conditions
-from isrcheck.checker.proofs.statements import falsifying
-from isrcheck.checker.results import Exit, Instance
-from isrcheck.model.language.model import Model
+from isrcheck.checker.registry.loader import LoadedModel, fitting
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import Exit, Instance
+from isrcheck.model.language.model import Model, kebab
+from isrcheck.model.semantics.tracing import sentence_of
 
 SILENT: Tell = lambda text: None  # noqa: E731
 GOALS = {
@@ -152,3 +165,32 @@ class _Run:
 
     def _redundant(self) -> None:
         self.result.redundant = redundant(self.obligations, self.watch, self.tell, frozenset(self.result.dropped))
+
+
+def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tell) -> None:
+    """Tries the proof on its mutants, and records for each mutant the goals that were not proved.
+
+    If every goal is proved for a mutant, the proof proves too much, and the verdict of `result` becomes "not proved".
+    If the attempt for a mutant is incomplete, the verdict becomes "incomplete", and no further mutant is tried.
+    """
+    for mutant in attempt.proof.mutants:
+        name = mutant_name(mutant)
+        tell(f"mutant {name}")
+        loaded = LoadedModel(mutant, name, attempt.loaded.origin, fitting(mutant, None))
+        tried = by_lemmas(replace(attempt, loaded=loaded, find_redundant=False), limits, tell, look=False)
+        if tried.verdict == "incomplete":
+            result.verdict, result.exit_code, result.reason = "incomplete", tried.exit_code, f"{name}: {tried.reason}"
+            return
+        result.mutants[name] = tried.failing
+        pairs = ", ".join(f"{f.action} and {f.goal}" for f in tried.failing)
+        result.checks[f"mutant {name}"] = f"not proved ({sentence_of(mutant)}): {pairs}" if pairs else "proved"
+        if not tried.failing:
+            result.failed_checks.append(f"mutant {name}")
+            result.verdict, result.exit_code = "not proved", Exit.DIFFERENCE
+            result.reason = f"the proof also proves mutant {name}"
+
+
+def mutant_name(mutant: type[Model]) -> str:
+    """The name of a mutant: `FetchWithoutFencing` becomes `fetch-without-fencing`."""
+    words = "".join(f"_{c.lower()}" if c.isupper() else c for c in mutant.__name__)
+    return kebab(words.strip("_"))

@@ -10,17 +10,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.engines.symbolic.solving import Watch
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import LoadedModel
-from isrcheck.checker.proofs.attempts import Attempt, Bound, unbounded
-from isrcheck.checker.proofs.history import differences
-from isrcheck.checker.proofs.tie import Tie
-from isrcheck.checker.wording.layout import number
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.engines.symbolic.solver import Watch
+from isrcheck.checker.proofs.attempts import Attempt, Bound, differences, unbounded
+from isrcheck.checker.proofs.bounded_equivalence import Tie
+from isrcheck.checker.registry.loader import LoadedModel
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.text_layout import number
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.settings import Setting
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 
 SMALL: Final = 2
 """The value of each bound in the checks of history and of reachable states, unless `_settings` gives another value."""

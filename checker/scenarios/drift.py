@@ -11,8 +11,8 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Final, TypeGuard
 
-from isrcheck.checker.scenarios.derived import COUNTS, GENERATED, ITF, TEXT, Derived
-from isrcheck.checker.wording.layout import plural
+from isrcheck.checker.results.text_layout import plural
+from isrcheck.checker.scenarios.derived_files import COUNTS, GENERATED, ITF, TEXT, Derived
 
 FIRST: Final = ("verdict", "invariants", "levels", "generated")
 """The keys of `expected.json` whose differences are reported first, because the other counts follow from them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from isrcheck.checker.pages.page import page
+from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.scenarios.scenario import Scenario
 
 

@@ -26,8 +26,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import State, design_profiles, going_together
-from isrcheck.model.designs.alteration_handling import AlterationHandling
+from isrcheck.model.designs import State, design_constraints, design_profiles
+from isrcheck.model.designs.alter_isr_handler import AlterationHandling
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.controlled_shutdown import ControlledShutdown
 from isrcheck.model.designs.controller import any_controller
@@ -82,7 +82,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
     follower_reads = False
     past_high_watermark = "empty"
 
-    together = going_together.ALTER_ISR
+    together = design_constraints.ALTER_ISR
 
     # Actions that need another value of one of these settings.
     announce_target: Any = None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import State, epoch_cache, going_together, sentences
+from isrcheck.model.designs import State, design_constraints, epoch_cache, sentences
 from isrcheck.model.designs.controller import Controller, any_controller
 from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, broker, goal, implies, maximum, minimum, setting, some, when
@@ -35,7 +35,7 @@ class Commands(Controller):
         "controller: it waits for the controller's command",
     )
 
-    together = going_together.CONTROLLER
+    together = design_constraints.CONTROLLER
 
     # Defined in `topics` and `reassignment`.
     topic_id: Any

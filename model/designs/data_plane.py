@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State, sentences
-from isrcheck.model.designs.fetching import Fetching
+from isrcheck.model.designs.fetches import Fetching
 from isrcheck.model.designs.producers import Producers
 from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, becomes, broker, minimum, none, setting, some, when

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import State, design_profiles, going_together
+from isrcheck.model.designs import State, design_constraints, design_profiles
 from isrcheck.model.designs.majority_crashes import CrashingReplicas
 from isrcheck.model.designs.majority_messages import LateMessages
 from isrcheck.model.designs.majority_replication import PulledLogs
@@ -49,7 +49,7 @@ class MajorityVote(LateMessages, PulledLogs, CrashingReplicas):
         "any case",
     )
 
-    together = going_together.MAJORITY
+    together = design_constraints.MAJORITY
 
     # --- goals ------------------------------------------------------------------------------------------------------
 

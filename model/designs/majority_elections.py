@@ -13,8 +13,8 @@ from typing import Any
 
 from isrcheck.model.designs import State
 from isrcheck.model.designs.logs import Logs
-from isrcheck.model.designs.replica_sentences import now
 from isrcheck.model.designs.replicas import UNKNOWN, any_partition
+from isrcheck.model.designs.sentences import now
 from isrcheck.model.language import (
     action,
     asked,

@@ -24,19 +24,7 @@ from typing import Any
 from isrcheck.model.designs import State
 from isrcheck.model.designs.majority_elections import ElectionsByMajority
 from isrcheck.model.designs.replicas import any_partition
-from isrcheck.model.language import (
-    action,
-    becomes,
-    broker,
-    enum,
-    minimum,
-    number,
-    optional,
-    per,
-    record,
-    setting,
-    when,
-)
+from isrcheck.model.language import action, becomes, broker, enum, minimum, number, optional, per, record, setting, when
 
 KINDS = ("vote-request", "vote", "fetch", "answer")
 

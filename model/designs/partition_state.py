@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import State, going_together, sentences
-from isrcheck.model.designs.fetching import Fetching
+from isrcheck.model.designs import State, design_constraints, sentences
+from isrcheck.model.designs.fetches import Fetching
 from isrcheck.model.designs.replicas import UNKNOWN, any_partition
 from isrcheck.model.language import (
     action,
@@ -65,7 +65,7 @@ class PartitionState(Fetching):
     versions: Any = "counted"
     """How zkVersions are represented: `counted`, or `identity` if they are only compared for equality."""
 
-    together = going_together.PARTITION_STATE
+    together = design_constraints.PARTITION_STATE
 
     # --- variables --------------------------------------------------------------------------------------------------
 

@@ -16,8 +16,8 @@ from isrcheck.model.designs import State, design_profiles
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
-from isrcheck.model.designs.replica_sentences import ends_in_words, of_partition, truncates
 from isrcheck.model.designs.replicas import any_partition
+from isrcheck.model.designs.sentences import ends_in_words, of_partition, truncates
 from isrcheck.model.language import action, asked, becomes, broker, budget, goal, setting, some
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import State, epoch_cache, going_together
+from isrcheck.model.designs import State, design_constraints, epoch_cache
 from isrcheck.model.language import (
     Model,
     broker,
@@ -106,7 +106,7 @@ class Replicas(Model):
     )
     records_have_epochs = setting(True, meaning="records have a format that carries the leader epoch")
 
-    together = going_together.REPLICAS
+    together = design_constraints.REPLICAS
 
     # --- variables --------------------------------------------------------------------------------------------------
 

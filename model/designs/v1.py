@@ -25,10 +25,10 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from isrcheck.model.designs import State, design_profiles, going_together
+from isrcheck.model.designs import State, design_constraints, design_profiles
 from isrcheck.model.designs import zookeeper_sentences as sentences
-from isrcheck.model.designs.replica_sentences import ends_in_words, now, of_partition
 from isrcheck.model.designs.replicas import any_partition
+from isrcheck.model.designs.sentences import ends_in_words, now, of_partition
 from isrcheck.model.designs.watched_replicas import WatchedReplicas
 from isrcheck.model.designs.watches import Watch
 from isrcheck.model.language import action, asked, broker, flag, goal, per, record, set_of, setting, some
@@ -78,7 +78,7 @@ class ZookeeperListeners(WatchedReplicas):
     )
     skip_same_leader = setting(False, meaning="a follower that hears of the same leader again does not truncate again")
 
-    together = going_together.REASSIGNED
+    together = design_constraints.REASSIGNED
 
     # --- variables --------------------------------------------------------------------------------------------------
 

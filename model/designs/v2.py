@@ -20,16 +20,15 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from isrcheck.model.designs import State, design_profiles, going_together
+from isrcheck.model.designs import State, design_constraints, design_profiles
 from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
 from isrcheck.model.designs.v2_leaders import NewLeaders
 from isrcheck.model.designs.v2_queues import StateChangeQueues
 from isrcheck.model.designs.v2_reassignment import ReassignedReplicas
-from isrcheck.model.designs.v2_sentences import deletes_node
 from isrcheck.model.designs.v2_topics import AdministeredTopics
 from isrcheck.model.designs.watches import Watch
-from isrcheck.model.designs.zookeeper_sentences import leader_in_words
+from isrcheck.model.designs.zookeeper_sentences import deletes_node, leader_in_words
 from isrcheck.model.language import action, broker, goal, setting, some
 
 
@@ -51,7 +50,7 @@ class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueu
 
     load_balancing = setting(False, meaning="a leader gives up so that broker 0 leads again, if broker 0 is in its ISR")
 
-    together = going_together.V2
+    together = design_constraints.V2
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def check_load_balancing(self, s: State, p: int, b: Any) -> None:

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.designs import State, v2_sentences
+from isrcheck.model.designs import State, zookeeper_sentences
 from isrcheck.model.designs import zookeeper_sentences as sentences
-from isrcheck.model.designs.replica_sentences import of_partition
 from isrcheck.model.designs.replicas import UNKNOWN, any_partition
+from isrcheck.model.designs.sentences import of_partition
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import action, asked, broker, every, flag, implies, minimum, none, set_of, setting, when
 
@@ -290,7 +290,7 @@ class LeaderNodes(ZookeeperWatches):
     def started_in_words(self, old: Any, new: Any, b: Any) -> str:
         """Words for what each replica of a starting broker does."""
         here = [p for p in self.all_partitions if asked(old, self.is_replica, p, b)]
-        begun = [f"it {v2_sentences.starts(self, old, new, p, b)}" for p in here]
+        begun = [f"it {zookeeper_sentences.starts(self, old, new, p, b)}" for p in here]
         return ", and ".join(begun) or "it has none"
 
     def start_replicas(self, s: State, b: Any) -> None:

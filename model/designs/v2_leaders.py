@@ -12,10 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.replica_sentences import now, of_partition
 from isrcheck.model.designs.replicas import UNKNOWN, any_partition
-from isrcheck.model.designs.v2_sentences import deletes_node
-from isrcheck.model.designs.zookeeper_sentences import node_in_words
+from isrcheck.model.designs.sentences import now, of_partition
+from isrcheck.model.designs.zookeeper_sentences import deletes_node, node_in_words
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import action, asked, broker, enum, every, listed, minimum, number, setting, when
 

@@ -15,11 +15,10 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.replica_sentences import deletes_log
 from isrcheck.model.designs.replicas import any_partition
+from isrcheck.model.designs.sentences import deletes_log
 from isrcheck.model.designs.v2_leader_nodes import PATH
-from isrcheck.model.designs.v2_sentences import queue_in_words, request_in_words, starts
-from isrcheck.model.designs.zookeeper_sentences import far
+from isrcheck.model.designs.zookeeper_sentences import far, queue_in_words, request_in_words, starts
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import action, asked, broker, enum, per, record, sequence, setting, some, when
 

@@ -15,10 +15,9 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs import State
-from isrcheck.model.designs.replica_sentences import of_partition
 from isrcheck.model.designs.replicas import any_partition
-from isrcheck.model.designs.v2_sentences import deletes_node, sends
-from isrcheck.model.designs.zookeeper_sentences import leader_in_words
+from isrcheck.model.designs.sentences import of_partition
+from isrcheck.model.designs.zookeeper_sentences import deletes_node, leader_in_words, sends
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import (
     action,

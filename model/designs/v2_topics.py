@@ -18,8 +18,7 @@ from isrcheck.model.designs import State
 from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.designs.v2_leader_nodes import PATH
 from isrcheck.model.designs.v2_queues import NOT_BY_A_LEADER
-from isrcheck.model.designs.v2_sentences import sends
-from isrcheck.model.designs.zookeeper_sentences import leader_in_words, notified
+from isrcheck.model.designs.zookeeper_sentences import leader_in_words, notified, sends
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import (
     action,

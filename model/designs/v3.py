@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from isrcheck.model.designs import State, design_profiles, going_together, sentences
+from isrcheck.model.designs import State, design_constraints, design_profiles, sentences
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.reassignment import Reassignment
 from isrcheck.model.designs.replicas import any_partition
@@ -69,7 +69,7 @@ class ControllerDesign(Commands, Reassignment, Topics):
         "identities without an order, because V3 only compares versions for equality",
     )
 
-    together = going_together.V3
+    together = design_constraints.V3
 
     def variables(self) -> dict[str, Any]:
         found = super().variables()

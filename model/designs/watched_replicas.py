@@ -12,8 +12,8 @@ from typing import Any
 
 from isrcheck.model.designs import State
 from isrcheck.model.designs import zookeeper_sentences as sentences
-from isrcheck.model.designs.replica_sentences import deletes_log, of_partition
 from isrcheck.model.designs.replicas import any_partition
+from isrcheck.model.designs.sentences import deletes_log, of_partition
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import (
     action,

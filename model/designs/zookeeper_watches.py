@@ -18,8 +18,8 @@ from isrcheck.model.designs import zookeeper_sentences as sentences
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
-from isrcheck.model.designs.replica_sentences import now, of_partition
 from isrcheck.model.designs.replicas import any_partition
+from isrcheck.model.designs.sentences import now, of_partition
 from isrcheck.model.language import (
     action,
     asked,

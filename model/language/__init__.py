@@ -8,7 +8,8 @@ values, so Python's own `if` and `for` may use them. Conditions on the state are
 `when`.
 """
 
-from isrcheck.model.language.brokers import BrokerId, none
+from isrcheck.model.language.decorators import action, constraint, goal, initial, invariant, needs
+from isrcheck.model.language.descriptions import asked, becomes, last_held, listed
 from isrcheck.model.language.domains import (
     bag,
     broker,
@@ -25,10 +26,7 @@ from isrcheck.model.language.domains import (
     sequence,
     set_of,
 )
-from isrcheck.model.language.endless import below, one_past_last
 from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownName
-from isrcheck.model.language.logic import count, every, for_all, implies, maximum, minimum, some, when
-from isrcheck.model.language.marks import action, constraint, goal, initial, invariant, needs
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.parts import Part
 from isrcheck.model.language.properties import (
@@ -40,10 +38,22 @@ from isrcheck.model.language.properties import (
     leads_to,
     stable,
 )
+from isrcheck.model.language.quantifiers import (
+    below,
+    count,
+    every,
+    for_all,
+    implies,
+    maximum,
+    minimum,
+    one_past_last,
+    some,
+    when,
+)
 from isrcheck.model.language.refinements import refinement
+from isrcheck.model.language.scalarset_members import BrokerId, none
+from isrcheck.model.language.setting_constraints import clash, idle
 from isrcheck.model.language.settings import budget, setting
-from isrcheck.model.language.telling import asked, becomes, last_held, listed
-from isrcheck.model.language.together import clash, idle
 
 __all__ = [
     "BrokerId",

@@ -18,9 +18,9 @@ from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Final
 
-from isrcheck.model.language.brokers import BROKER, no_order
 from isrcheck.model.language.errors import UNKNOWN_OPERATOR, ModelError, mistake
-from isrcheck.model.language.expressions import Kind
+from isrcheck.model.language.scalarset_members import BROKER, no_order
+from isrcheck.model.semantics.expressions import Kind
 
 Value = Any
 LARGEST_RANGE: Final = 1 << 63

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from isrcheck.model.language.decorators import Action, Fair
 from isrcheck.model.language.errors import UnknownName, mistake_in, nearest
-from isrcheck.model.language.marks import Action, Fair
 from isrcheck.model.language.model import Model
-from isrcheck.model.language.system import Label, shown
+from isrcheck.model.semantics.transition_system import Label, shown
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,9 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar, NoReturn
 
-from isrcheck.model.language.brokers import BROKER, BrokerId, none
+from isrcheck.model.language.decorators import MARKS, Action, ParameterDomain, require_plain
+from isrcheck.model.language.domain_size import HUGE, MOST_INSTANCES, MOST_LEAVES, leaves, product
+from isrcheck.model.language.domain_size import values as values_of
 from isrcheck.model.language.domains import (
     Bag,
     Broker,
@@ -36,13 +38,11 @@ from isrcheck.model.language.errors import (
     require_takes,
 )
 from isrcheck.model.language.identities import has_identities
-from isrcheck.model.language.marks import MARKS, Action, ParameterDomain, require_plain
 from isrcheck.model.language.profiles import Declared, check_profiles
-from isrcheck.model.language.running import heeded
+from isrcheck.model.language.scalarset_members import BROKER, BrokerId, none
+from isrcheck.model.language.setting_constraints import Together, refuse_clashes
 from isrcheck.model.language.settings import Setting
-from isrcheck.model.language.sizes import HUGE, MOST_INSTANCES, MOST_LEAVES, leaves, product
-from isrcheck.model.language.sizes import values as values_of
-from isrcheck.model.language.together import Together, refuse_clashes
+from isrcheck.model.semantics.method_calls import heeded
 
 RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})
 TOLD = "told_"

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from isrcheck.model.language.decorators import require_plain
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import ModelError, mistake_in
-from isrcheck.model.language.marks import require_plain
 from isrcheck.model.language.model import Model
 
 COLLECTED = frozenset({"holds", "begins", "together", "abstract"})

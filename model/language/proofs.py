@@ -38,11 +38,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
+from isrcheck.model.language.decorators import Method, ParameterDomain
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import ModelError, UnknownName, line_of, mistake, nearest
-from isrcheck.model.language.marks import Method, ParameterDomain
 from isrcheck.model.language.model import Model, kebab
-from isrcheck.model.language.running import heeded
+from isrcheck.model.semantics.method_calls import heeded
 
 Kind = Literal["lemma", "target", "candidate"]
 Invariant = Callable[[Any, Any], Any]

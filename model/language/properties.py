@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from isrcheck.model.language.brokers import BrokerId
+from isrcheck.model.language.decorators import marked_as
 from isrcheck.model.language.errors import mistake, mistake_in, not_an_answer
-from isrcheck.model.language.marks import marked_as
+from isrcheck.model.language.scalarset_members import BrokerId
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 Asked = tuple[tuple[str, Any], ...]

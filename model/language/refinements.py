@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.concrete import ConcreteState
+from isrcheck.model.language.decorators import require_plain
 from isrcheck.model.language.errors import (
     EvaluationError,
     ModelError,
@@ -23,14 +22,15 @@ from isrcheck.model.language.errors import (
     nearest,
     require_takes,
 )
-from isrcheck.model.language.expressions import Expression
-from isrcheck.model.language.marks import require_plain
 from isrcheck.model.language.model import Model
-from isrcheck.model.language.outliving import nothing_outlives
-from isrcheck.model.language.plain import State, Undefined, stored
-from isrcheck.model.language.running import heeded
-from isrcheck.model.language.symbolic.structures import nodes_of
-from isrcheck.model.language.tracing import SymbolicState, layout
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.concrete_state import ConcreteState
+from isrcheck.model.semantics.concrete_values import State, Undefined, stored
+from isrcheck.model.semantics.expressions import Expression
+from isrcheck.model.semantics.method_calls import heeded
+from isrcheck.model.semantics.side_effects import nothing_outlives
+from isrcheck.model.semantics.symbolic.structures import nodes_of
+from isrcheck.model.semantics.tracing import SymbolicState, layout
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 

@@ -37,7 +37,7 @@ from isrcheck.model.language import (
     some,
     when,
 )
-from isrcheck.model.published import sentences
+from isrcheck.model.published import step_sentences
 
 if TYPE_CHECKING:
     from isrcheck.model.published.kip_320_state import Kip320State
@@ -172,7 +172,7 @@ class KafkaReplication(Model):
 
     def told_controller_elect_leader(self, old: Any, new: Any, leader: Any) -> str:
         before = "where there was none" if old.quorum.leader is None else f"in place of {old.quorum.leader}"
-        epoch = sentences.epoch_in_words(old, new)
+        epoch = step_sentences.epoch_in_words(old, new)
         return f"the controller makes {leader} the leader {before}: leader epoch {epoch}, ISR {new.quorum.isr}"
 
     @action(replica=broker, actor="controller", perturbation=True)
@@ -185,7 +185,7 @@ class KafkaReplication(Model):
 
     def told_controller_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
         isr = becomes(old.quorum.isr, new.quorum.isr)
-        epoch = sentences.epoch_in_words(old, new)
+        epoch = step_sentences.epoch_in_words(old, new)
         deposed = " and deposes it: there is no leader now" if old.quorum.leader == replica else ""
         return f"the controller takes {replica} for dead{deposed}; ISR {isr}, leader epoch {epoch}"
 
@@ -199,7 +199,7 @@ class KafkaReplication(Model):
 
     def told_become_leader(self, old: Any, new: Any, leader: Any, epoch: int) -> str:
         isr, passed, end = new.replica[leader].isr, new.replica[leader].high_watermark, len(new.log[leader])
-        request = sentences.request_in_words(new, epoch)
+        request = step_sentences.request_in_words(new, epoch)
         return f"{leader} takes {request} and leads, with ISR {isr}, high watermark {passed} and log end {end}"
 
     @action(replica=broker, actor="replica", perturbation=True)
@@ -211,7 +211,7 @@ class KafkaReplication(Model):
 
     def told_leader_write(self, old: Any, new: Any, replica: Any) -> str:
         added, at = new.log[replica][-1], len(old.log[replica])
-        leader = sentences.leader_in_words(self, old, replica)
+        leader = step_sentences.leader_in_words(self, old, replica)
         return f"{leader} appends record {added.id} of a client at offset {at}, in epoch {added.epoch}"
 
     # --- goals ------------------------------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ class UnfencedReplication(KafkaReplication):
         self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
 
     def told_leader_shrink_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
-        return sentences.shrinks(old, new, leader, follower)
+        return step_sentences.shrinks(old, new, leader, follower)
 
     @action(leader=broker, follower=broker, actor="leader")
     def leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
@@ -261,7 +261,7 @@ class UnfencedReplication(KafkaReplication):
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
 
     def told_leader_expand_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
-        return sentences.expands(old, new, leader, follower)
+        return step_sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
     def leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
@@ -272,7 +272,7 @@ class UnfencedReplication(KafkaReplication):
         s.replica[leader].high_watermark = passed + 1
 
     def told_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
-        return sentences.commits(self, old, new, leader)
+        return step_sentences.commits(self, old, new, leader)
 
     @action(follower=broker, leader=broker, actor="follower")
     def follower_replicate(self, s: Kip320State, follower: Any, leader: Any) -> None:
@@ -283,7 +283,7 @@ class UnfencedReplication(KafkaReplication):
         self.fetch_next_record(s, follower, leader)
 
     def told_follower_replicate(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
-        return sentences.copies(self, old, new, follower, leader)
+        return step_sentences.copies(self, old, new, follower, leader)
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
     def become_follower(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
@@ -293,4 +293,4 @@ class UnfencedReplication(KafkaReplication):
         self.become_follower_and_truncate(s, leader, follower, epoch)
 
     def told_become_follower(self, old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
-        return sentences.follows(old, new, follower, leader, epoch)
+        return step_sentences.follows(old, new, follower, leader, epoch)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isrcheck.model.language import action, broker
-from isrcheck.model.published import sentences
+from isrcheck.model.published import step_sentences
 from isrcheck.model.published.kafka_replication import KafkaReplication, any_epoch
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Kip320(KafkaReplication):
         self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
 
     def told_fenced_leader_shrink_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
-        return sentences.shrinks(old, new, leader, follower)
+        return step_sentences.shrinks(old, new, leader, follower)
 
     @action(leader=broker, follower=broker, actor="leader")
     def fenced_leader_expand_isr(self, s: Kip320State, leader: Any, follower: Any) -> None:
@@ -49,7 +49,7 @@ class Kip320(KafkaReplication):
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
 
     def told_fenced_leader_expand_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
-        return sentences.expands(old, new, leader, follower)
+        return step_sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
     def fenced_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
@@ -64,7 +64,7 @@ class Kip320(KafkaReplication):
         s.replica[leader].high_watermark = passed + 1
 
     def told_fenced_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
-        return f"{sentences.commits(self, old, new, leader)} in its epoch"
+        return f"{step_sentences.commits(self, old, new, leader)} in its epoch"
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
     def fenced_become_follower_and_truncate(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
@@ -77,7 +77,7 @@ class Kip320(KafkaReplication):
     def told_fenced_become_follower_and_truncate(
         self, old: Any, new: Any, follower: Any, leader: Any, epoch: int
     ) -> str:
-        return sentences.follows(old, new, follower, leader, epoch)
+        return step_sentences.follows(old, new, follower, leader, epoch)
 
     @action(follower=broker, leader=broker, actor="follower")
     def fenced_follower_fetch(self, s: Kip320State, follower: Any, leader: Any) -> None:
@@ -88,4 +88,4 @@ class Kip320(KafkaReplication):
         self.fetch_next_record(s, follower, leader)
 
     def told_fenced_follower_fetch(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
-        return sentences.copies(self, old, new, follower, leader)
+        return step_sentences.copies(self, old, new, follower, leader)

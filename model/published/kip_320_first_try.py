@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from isrcheck.model.language import action, becomes, broker, minimum
-from isrcheck.model.published import sentences
+from isrcheck.model.published import step_sentences
 from isrcheck.model.published.kafka_replication import KafkaReplication, any_epoch
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Kip320FirstTry(KafkaReplication):
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
 
     def told_leader_expand_isr_better_fencing(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
-        return sentences.expands(old, new, leader, follower)
+        return step_sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
     def improved_leader_inc_high_watermark(self, s: Kip320State, leader: Any) -> None:
@@ -60,7 +60,7 @@ class Kip320FirstTry(KafkaReplication):
         s.replica[leader].high_watermark = passed + 1
 
     def told_improved_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
-        return f"{sentences.commits(self, old, new, leader)} with a last record of the same epoch"
+        return f"{step_sentences.commits(self, old, new, leader)} with a last record of the same epoch"
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
     def become_follower(self, s: Kip320State, follower: Any, leader: Any, epoch: int) -> None:
@@ -73,7 +73,7 @@ class Kip320FirstTry(KafkaReplication):
         s.replica[follower].isr = s.requests[epoch].isr
 
     def told_become_follower(self, old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
-        return sentences.follows(old, new, follower, leader, epoch)
+        return step_sentences.follows(old, new, follower, leader, epoch)
 
     @action(follower=broker, leader=broker, actor="follower")
     def follower_fetch(self, s: Kip320State, follower: Any, leader: Any) -> None:
@@ -84,7 +84,7 @@ class Kip320FirstTry(KafkaReplication):
         self.fetch_next_record(s, follower, leader)
 
     def told_follower_fetch(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
-        return sentences.copies(self, old, new, follower, leader)
+        return step_sentences.copies(self, old, new, follower, leader)
 
     @action(follower=broker, leader=broker, actor="follower")
     def follower_truncate(self, s: Kip320State, follower: Any, leader: Any) -> None:
@@ -101,6 +101,6 @@ class Kip320FirstTry(KafkaReplication):
         s.replica[follower].high_watermark = minimum(end, s.replica[follower].high_watermark)
 
     def told_follower_truncate(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
-        whose = sentences.leader_in_words(self, old, leader).rstrip(",")
-        kept = sentences.kept_in_words(old, new, follower)
+        whose = step_sentences.leader_in_words(self, old, leader).rstrip(",")
+        kept = step_sentences.kept_in_words(old, new, follower)
         return f"{follower} finds that its log does not go with that of {whose} and {kept}"

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import reject
 
 from isrcheck.checker.engines import reference
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.engines.local import large
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Exploration, Limits
+from isrcheck.checker.engines.explicit import large_search
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.results.exploration import Exploration, Limits
 from isrcheck.model.language import Model, ModelError
-from isrcheck.model.language.system import Label, TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import Label, TransitionSystem
 from tests.agreement import evaluated
 
 STATES = 150
@@ -95,7 +95,7 @@ def by_native_code(interpreter: Interpreter, system: TransitionSystem, keep_goin
 def by_a_table(interpreter: Interpreter, system: TransitionSystem, keep_going: bool, deadlock: bool) -> Answer:
     """With workers and a table, as spaces of many levels are explored."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(large, "MOST_LEVELS", -1)
+        patch.setattr(large_search, "MOST_LEVELS", -1)
         return _by_local(system, keep_going, deadlock, small=0)
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.expressions import Expression, Leaf
-from isrcheck.model.language.system import Predicate, TransitionSystem
+from isrcheck.checker.results.exploration import Exploration, Limits
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.expressions import Expression, Leaf
+from isrcheck.model.semantics.transition_system import Predicate, TransitionSystem
 
 State = tuple[int, ...]
 

@@ -13,8 +13,8 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from isrcheck.checker.exploration import Edges
-from isrcheck.checker.traces import canonical
+from isrcheck.checker.results.exploration import Edges
+from isrcheck.checker.trace import canonical
 from tests.agreement.profiles import attempts, examples
 
 Step = tuple[int, int, int]

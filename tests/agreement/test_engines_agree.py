@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.kernel import lanes, machined, operators
-from isrcheck.checker.results import Result
-from isrcheck.model.language import concrete, plain
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.nodes import interned
-from isrcheck.model.language.symbolic import places, terms
-from isrcheck.model.language.tracing import SymbolicState
+from isrcheck.checker.kernel import column_operators, llvm_expressions, vm
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import Result
+from isrcheck.model.semantics import concrete_state, concrete_values
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.nodes import interned
+from isrcheck.model.semantics.symbolic import locations, terms
+from isrcheck.model.semantics.tracing import SymbolicState
 from tests.agreement.engines import (
     STATES,
     Engine,
@@ -115,36 +115,36 @@ BROKEN_CODE = {
     "not": lambda self, node: self.known[node.arguments[0]],
     "and": lambda self, node: self.known[node.arguments[0]],
     "or": lambda self, node: self.known[node.arguments[-1]],
-    "eq": lambda self, node: lanes.ALL,
-    "le": swapped(lanes.Lanes.le),
+    "eq": lambda self, node: llvm_expressions.ALL,
+    "le": swapped(llvm_expressions.Lanes.le),
     "add": instead("subtract"),
-    "subtract": swapped(lanes.Lanes.binary),
+    "subtract": swapped(llvm_expressions.Lanes.binary),
     "multiply": instead("add"),
-    "if": swapped(lanes.Lanes.if_),
+    "if": swapped(llvm_expressions.Lanes.if_),
     "has": lambda self, node: "zeroinitializer",
-    "only": lambda self, node: lanes.splat(1),
+    "only": lambda self, node: llvm_expressions.splat(1),
     "union": instead("intersection"),
     "intersection": instead("union"),
-    "difference": swapped(lanes.Lanes.difference),
-    "subset": swapped(lanes.Lanes.subset),
-    "size": lambda self, node: lanes.splat(1),
+    "difference": swapped(llvm_expressions.Lanes.difference),
+    "subset": swapped(llvm_expressions.Lanes.subset),
+    "size": lambda self, node: llvm_expressions.splat(1),
 }
 BROKEN_COLUMNS = {
     "not": lambda self, node: self.register(node.arguments[0]),
     "and": lambda self, node: self.register(node.arguments[0]),
     "or": lambda self, node: self.register(node.arguments[-1]),
     "eq": lambda self, node: self.number(1, False),
-    "le": swapped(operators.Writer.comparison),
+    "le": swapped(column_operators.Writer.comparison),
     "add": instead("subtract"),
-    "subtract": swapped(operators.Writer.binary),
+    "subtract": swapped(column_operators.Writer.binary),
     "multiply": instead("add"),
-    "if": swapped(operators.Writer.if_),
+    "if": swapped(column_operators.Writer.if_),
     "has": lambda self, node: self.number(0, False),
     "only": lambda self, node: self.number(1, False),
     "union": instead("intersection"),
     "intersection": instead("union"),
-    "difference": swapped(operators.Writer.difference),
-    "subset": swapped(operators.Writer.subset),
+    "difference": swapped(column_operators.Writer.difference),
+    "subset": swapped(column_operators.Writer.subset),
     "size": lambda self, node: self.number(1, False),
 }
 EVERY_RUN = ("not", "and", "or", "eq")
@@ -158,26 +158,26 @@ def broken(table: dict[str, Any]) -> list[Any]:
 
 
 def test_every_operator_is_broken_once() -> None:
-    assert BROKEN_CODE.keys() == lanes._OPERATORS.keys() == e.SEMANTICS.keys()
-    assert BROKEN_COLUMNS.keys() == operators.OPERATORS.keys() == e.SEMANTICS.keys()
+    assert BROKEN_CODE.keys() == llvm_expressions._OPERATORS.keys() == e.SEMANTICS.keys()
+    assert BROKEN_COLUMNS.keys() == column_operators.OPERATORS.keys() == e.SEMANTICS.keys()
 
 
 @pytest.mark.parametrize("operator", broken(BROKEN_CODE))
 def test_a_wrong_operator_in_the_code_generator_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(lanes._OPERATORS, operator, BROKEN_CODE[operator])
+    monkeypatch.setitem(llvm_expressions._OPERATORS, operator, BROKEN_CODE[operator])
     assert_noticed(by_native_code)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("operator", broken(BROKEN_COLUMNS))
 def test_a_wrong_operator_on_columns_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(operators.OPERATORS, operator, BROKEN_COLUMNS[operator])
+    monkeypatch.setitem(column_operators.OPERATORS, operator, BROKEN_COLUMNS[operator])
     assert_noticed(by_arrays)
 
 
 def test_a_column_that_is_used_again_too_soon_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    placed = machined._placed
-    monkeypatch.setattr(machined, "_placed", lambda *written: [place % 7 for place in placed(*written)])
+    placed = vm._placed
+    monkeypatch.setattr(vm, "_placed", lambda *written: [place % 7 for place in placed(*written)])
     assert_noticed(by_arrays)
 
 
@@ -189,14 +189,14 @@ def test_an_assignment_that_the_tracer_drops_is_noticed(monkeypatch: pytest.Monk
 
 @pytest.mark.exhaustive
 def test_a_frame_that_the_tracer_does_not_keep_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(places.Place, "_old", lambda place, leaf: e.leaf(place.state._leaves[place.start]))
+    monkeypatch.setattr(locations.Place, "_old", lambda place, leaf: e.leaf(place.state._leaves[place.start]))
     assert_noticed(by_evaluation)
 
 
 @pytest.mark.exhaustive
 def test_a_read_of_the_wrong_element_by_the_tracer_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        places.Step, "chosen", lambda step, i: e.eq(step.index, e.constant(step.index.kind, step.first))
+        locations.Step, "chosen", lambda step, i: e.eq(step.index, e.constant(step.index.kind, step.first))
     )
     assert_noticed(by_evaluation)
 
@@ -210,24 +210,24 @@ def test_a_condition_of_definedness_that_the_tracer_forgets_is_noticed(monkeypat
 @pytest.mark.exhaustive  # appending to what is not empty is seldom seen
 def test_a_wrong_append_in_the_reference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     def prepend(self: Any, element: Any) -> None:
-        x = plain.stored(self._domain.element, element)
+        x = concrete_values.stored(self._domain.element, element)
         self._change(x, lambda: (x, *self._plain))
 
-    monkeypatch.setattr(plain.PlainSequence, "append", prepend)
+    monkeypatch.setattr(concrete_values.PlainSequence, "append", prepend)
     assert_noticed(by_evaluation)
 
 
 def test_a_wrong_or_in_the_reference_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plain.PlainFlag, "__or__", lambda self, other: self)
+    monkeypatch.setattr(concrete_values.PlainFlag, "__or__", lambda self, other: self)
     assert_noticed(by_evaluation)
 
 
 def test_an_assignment_that_the_reference_drops_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    after = concrete.ConcreteState._after
+    after = concrete_state.ConcreteState._after
 
     def forgetful(s: Any) -> Any:
         s._writes[1:] = []
         return after(s)
 
-    monkeypatch.setattr(concrete.ConcreteState, "_after", forgetful)
+    monkeypatch.setattr(concrete_state.ConcreteState, "_after", forgetful)
     assert_noticed(by_evaluation)

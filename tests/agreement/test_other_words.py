@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.engines.local.earlier import Earlier
-from isrcheck.checker.kernel import arrangement
-from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.refinement.refinement_check import refine
+from isrcheck.checker.engines.explicit.search_cache import Earlier
+from isrcheck.checker.kernel import word_choice
+from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.layout import WORD, Layout, Words
-from isrcheck.checker.refinement.refining import refine
-from isrcheck.checker.results import Exit
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.results.result import Exit
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.marks import one_in
 from tests.refinement.test_known_figures import of_scenario
 
@@ -49,8 +49,8 @@ def other_words(monkeypatch: pytest.MonkeyPatch) -> list[int]:
             arranged.append(kernel.words)
         return kernel
 
-    monkeypatch.setattr(sys.modules["isrcheck.checker.engines.local.search"], "_small", lambda words: 0)
-    monkeypatch.setattr(arrangement, "arranged", noted)
+    monkeypatch.setattr(sys.modules["isrcheck.checker.engines.explicit.search"], "_small", lambda words: 0)
+    monkeypatch.setattr(word_choice, "arranged", noted)
     monkeypatch.setattr(Earlier, "space", lambda self: None)  # words that an earlier test has kept are not wanted
     return arranged
 

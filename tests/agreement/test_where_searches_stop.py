@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language import Model
 from tests.agreement.engines import (
     Answer,

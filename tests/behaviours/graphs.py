@@ -6,8 +6,8 @@ import random
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from isrcheck.checker.behaviours.comparing import Side
-from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.analysis.inclusion.inclusion_check import Side
+from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.model.language import Model, action, constraint, every, initial, number
 
 VISIBLE, HIDDEN, EDGES = 3, 4, 18

@@ -11,12 +11,12 @@ from functools import cache
 
 import pytest
 
-from isrcheck.checker.behaviours.comparing import Comparison, OneWay, Side, compare
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.results import Trace
+from isrcheck.checker.analysis.inclusion.inclusion_check import Comparison, OneWay, Side, compare
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.result import Trace
+from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.scenarios.collection import one
-from isrcheck.checker.traces.replay import replay
-from isrcheck.checker.wording.values import label_text
+from isrcheck.checker.trace.step_replay import replay
 
 LARGER = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 SMALLER = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}

@@ -7,9 +7,9 @@ from functools import cache
 
 import pytest
 
-from isrcheck.checker.behaviours.comparing import Comparison, OneWay, compare
-from isrcheck.checker.behaviours.inclusion import Bounds
-from isrcheck.checker.results import Trace
+from isrcheck.checker.analysis.inclusion.inclusion_check import Comparison, OneWay, compare
+from isrcheck.checker.analysis.inclusion.subset_construction import Bounds
+from isrcheck.checker.results.result import Trace
 from tests.behaviours.graphs import Table, Word, pair, shortest_lacking, words
 from tests.marks import EXHAUSTIVE, one_in
 

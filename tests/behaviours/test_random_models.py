@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.behaviours.comparing import Side, compare
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.analysis.inclusion.inclusion_check import Side, compare
+from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.model.language import EvaluationError, Model, ModelError, UnknownName
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.library import LoadedModel, load_model_class
-from isrcheck.checker.mutation.running import families_of
-from isrcheck.checker.mutation.verdicts import Question
-from isrcheck.checker.review.differences import differences
-from isrcheck.checker.revisions import load_at
+from isrcheck.checker.changes.mutation.mutant_verdicts import Question
+from isrcheck.checker.changes.mutation.mutation_run import families_of
+from isrcheck.checker.changes.review.model_differences import differences
+from isrcheck.checker.registry.loader import LoadedModel, load_model_class
+from isrcheck.checker.registry.revisions import load_at
 from isrcheck.model.language.errors import UnknownName
 from tests.behaviours.test_command import git
 from tests.cli.running import COUNTER, run

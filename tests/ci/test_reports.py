@@ -18,9 +18,9 @@ import pytest
 import sarif_om
 import xmlschema
 
-from isrcheck.checker.ci.cases import Case
-from isrcheck.checker.ci.github import LARGEST, escaped, fenced, summary
-from isrcheck.checker.ci.sarif import sarif
+from isrcheck.checker.report.github import LARGEST, escaped, fenced, summary
+from isrcheck.checker.report.sarif import sarif
+from isrcheck.checker.report.test_cases import Case
 from tests.ci import hostile
 from tests.cli.running import Outcome, counter, run
 from tests.scenarios.shipped import FOLDERS
@@ -172,8 +172,8 @@ def test_no_word_of_a_model_leaves_its_place_in_xml(tmp_path: Path) -> None:
 
 
 def test_control_characters_are_replaced_in_xml() -> None:
-    from isrcheck.checker.ci.cases import Case
-    from isrcheck.checker.ci.junit import junit
+    from isrcheck.checker.report.junit import junit
+    from isrcheck.checker.report.test_cases import Case
 
     text = junit([Case("a\x00", "b\x1b[31m", "failed", "c\ud800\x0b", text="d\uffff")], {"e\x08": "f"})
     assert ElementTree.fromstring(text).find(".//testcase").attrib["name"] == "b\ufffd[31m"  # type: ignore[union-attr]

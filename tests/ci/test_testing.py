@@ -81,7 +81,7 @@ def test_a_failing_test_shows_the_trace_and_names_it_in_pytests_own_report(tmp_p
     assert outcome.returncode == 1
     assert "1 failed, 1 passed" in outcome.stdout
     assert "Counterexample: is-small" in outcome.stdout
-    assert "checking.py" not in outcome.stdout, "the report shows the test, not the checker"
+    assert "checker/analysis/check.py" not in outcome.stdout, "the report shows the test, not the checker"
     properties = {p.attrib["name"]: p.attrib["value"] for p in ElementTree.parse(tmp_path / "out.xml").iter("property")}
     assert properties == {
         "isrcheck.model": "counter",

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.failures import failure_of
-from isrcheck.checker.library import model_names
+from isrcheck.checker.registry.loader import model_names
+from isrcheck.checker.results.errors import failure_of
 from tests.cli.running import HEAD, Outcome, counter, mistaken, run
 
 ACTS = '"""Acts."""\n'

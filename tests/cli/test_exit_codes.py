@@ -89,7 +89,7 @@ def test_an_interrupt_outside_the_search_exits_130(tmp_path: Path, monkeypatch: 
     def interrupted(*arguments: object, **more: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("isrcheck.checker.checking.trace", interrupted)
+    monkeypatch.setattr("isrcheck.checker.analysis.check.trace", interrupted)
     outcome = run("check", counter(tmp_path), "--json", tmp_path / "r.json")
     assert (outcome.code, outcome.err) == (130, "isrcheck: interrupted\n")
     assert valid(tmp_path / "r.json")["reason"] == "interrupted"
@@ -99,7 +99,7 @@ def test_our_own_bug_exits_255_with_one_line(tmp_path: Path, monkeypatch: pytest
     def broken(*arguments: object, **more: object) -> None:
         raise AssertionError("two and two\nis five")
 
-    monkeypatch.setattr("isrcheck.checker.checking.check", broken)
+    monkeypatch.setattr("isrcheck.checker.analysis.check.check", broken)
     outcome = run("check", counter(tmp_path), "--json", tmp_path / "r.json")
     assert (outcome.code, outcome.err) == (
         255,

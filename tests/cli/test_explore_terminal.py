@@ -9,12 +9,12 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isrcheck.checker.analysis.replay import replay
 from isrcheck.checker.cli import main
-from isrcheck.checker.explorer.terminal import Terminal
-from isrcheck.checker.explorer.walking import Walking
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.replaying import replay
-from isrcheck.checker.wording.values import label_text
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.report.explorer.terminal import Terminal
+from isrcheck.checker.report.explorer.walk import Walking
+from isrcheck.checker.results.state_text import label_text
 from tests.agreement.profiles import examples
 from tests.cli.running import counter
 from tests.scenarios.shipped import FOLDERS

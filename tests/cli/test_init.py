@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.registry.loader import load_model_class, model_names
 from tests.cli.running import run
 from tests.marks import EXHAUSTIVE, one_in
 

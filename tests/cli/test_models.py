@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from isrcheck.checker.library import model_names
+from isrcheck.checker.registry.loader import model_names
 from tests.cli.running import counter, run
 
 DETAILS = """\

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.cli import output
+from isrcheck.checker.cli import output_files
 from isrcheck.checker.cli.options import size_of
-from isrcheck.checker.failures import Failure
+from isrcheck.checker.results.errors import Failure
 from tests.cli.running import counter, run
 
 
@@ -35,9 +35,9 @@ def test_what_a_model_prints_is_no_answer(tmp_path: Path, engine: str) -> None:
 
 def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:
     target = tmp_path / "r.json"
-    output.require_writable(str(target))
+    output_files.require_writable(str(target))
     assert list(tmp_path.iterdir()) == []
-    output.write_json(str(target), {"a": 1})
+    output_files.write_json(str(target), {"a": 1})
     assert list(tmp_path.iterdir()) == [target]
     assert target.read_text() == '{\n "a": 1\n}\n'
 
@@ -45,18 +45,18 @@ def test_nothing_is_left_beside_the_file(tmp_path: Path) -> None:
 def test_a_new_file_has_the_usual_permissions_and_a_replaced_one_keeps_its_own(tmp_path: Path) -> None:
     mask = os.umask(0o027)
     try:
-        output.write_json(str(tmp_path / "new"), 1)
+        output_files.write_json(str(tmp_path / "new"), 1)
     finally:
         os.umask(mask)
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
     (tmp_path / "new").chmod(0o604)
-    output.write_json(str(tmp_path / "new"), 2)
+    output_files.write_json(str(tmp_path / "new"), 2)
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o604
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "real")
-    output.write_json(str(tmp_path / "link"), 1)
+    output_files.write_json(str(tmp_path / "link"), 1)
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "real").read_text() == "1\n"
 
@@ -70,7 +70,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(Failure) as failure:
-        output.write_json(str(target), 1)
+        output_files.write_json(str(target), 1)
     assert failure.value.code == 153
     assert [x.read_text() for x in tmp_path.iterdir()] == ["old"]
 

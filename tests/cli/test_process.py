@@ -15,7 +15,7 @@ from typing import IO
 
 import pytest
 
-from isrcheck.checker.results import Exit
+from isrcheck.checker.results.result import Exit
 from tests.cli.running import counter, mistaken
 
 ISRCHECK = [sys.executable, "-m", "isrcheck"]
@@ -182,7 +182,7 @@ def test_a_terminal_gets_colour_and_a_live_line_unless_it_asks_for_none(tmp_path
 @pytest.mark.parametrize(
     "work",
     [
-        "from isrcheck.checker.kernel.native import begun\ntell(); begun(lambda: sleep(3600)).result()",
+        "from isrcheck.checker.kernel.llvm_compiler import begun\ntell(); begun(lambda: sleep(3600)).result()",
         "tell(); sleep(3600)",
     ],
     ids=["while code is compiled", "while modules are imported"],

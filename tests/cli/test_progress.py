@@ -7,7 +7,7 @@ import re
 import time
 
 from isrcheck.checker.cli.progress import Watcher, counts
-from isrcheck.checker.exploration import Progress
+from isrcheck.checker.results.exploration import Progress
 
 LOOK = Progress(
     level=7, distinct=3_000_000, generated=9_000_000, frontier=500, expanded=20, memory=3 * 2**20, seconds=2.0

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.reports.text import brief, report, verdict_line
-from isrcheck.checker.results import Result
-from isrcheck.checker.wording.layout import Ink
-from isrcheck.checker.wording.values import data_text, text_of
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.report.result_text import brief, report, verdict_line
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import Result
+from isrcheck.checker.results.state_text import data_text, text_of
+from isrcheck.checker.results.text_layout import Ink
 from isrcheck.model.language import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
 from isrcheck.model.language.domains import resolved
 from tests.cli.running import counter, mistaken

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.forecast import forecast, outlook
-from isrcheck.checker.reports.text import uncovered
+from isrcheck.checker.report.result_text import uncovered
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.size_estimate import forecast, outlook
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from isrcheck.checker.conformance.commands import Command
+from isrcheck.checker.conformance.harness_process import Command
 
 
 class Echo:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.conformance import coverage
-from isrcheck.checker.conformance.coverage import Coverage, Reached, summary
+from isrcheck.checker.conformance import code_coverage
+from isrcheck.checker.conformance.code_coverage import Coverage, Reached, summary
 
 REPORT = """<report name="JaCoCo">
   <package name="kafka/cluster">
@@ -32,7 +32,7 @@ REPORT = """<report name="JaCoCo">
 
 def test_functions_in_a_method_and_classes_in_a_class_count_with_it(tmp_path: Path) -> None:
     (tmp_path / "coverage.xml").write_text(REPORT)
-    found = list(coverage._methods(tmp_path / "coverage.xml"))
+    found = list(code_coverage._methods(tmp_path / "coverage.xml"))
     assert found == [
         Reached("Partition", "makeLeader", 20, (9, 14), (1, 4)),
         Reached("Partition", "delete", 7, (0, 6), (0, 2)),
@@ -49,7 +49,7 @@ def test_classes_are_found_by_their_names_in_the_jars_of_kafka(tmp_path: Path, m
         with zipfile.ZipFile(jar, "w") as archive:
             for name in ("a/Partition.class", "a/Partition$x$1.class", "a/PartitionTest.class", "a/Partition.txt"):
                 archive.writestr(name, "")
-    monkeypatch.setattr(coverage, "jacoco", lambda tell: (Path("agent.jar"), Path("cli.jar")))
+    monkeypatch.setattr(code_coverage, "jacoco", lambda tell: (Path("agent.jar"), Path("cli.jar")))
     jars = os.pathsep.join([str(ours), str(other)])
     found = Coverage(tmp_path / "new" / "folder", ("Partition",), jars, lambda line: None)
     assert found.classes == {"a/Partition$x$1.class": ours, "a/Partition.class": ours}

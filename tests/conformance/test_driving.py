@@ -14,17 +14,17 @@ import pytest
 from click.testing import CliRunner
 
 from isrcheck.checker.cli import main
-from isrcheck.checker.conformance import build, kraft
-from isrcheck.checker.conformance.commands import Command
-from isrcheck.checker.conformance.conforming import Conforming, Outcome, Report, mapping_of, with_traces
-from isrcheck.checker.conformance.covering import START, Covering, pairs_of
-from isrcheck.checker.conformance.driving import MISSING, Difference, Driver, differences
-from isrcheck.checker.conformance.report import report_text
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.failures import Failure
-from isrcheck.checker.library import LoadedModel, load_model_class
-from isrcheck.checker.results import Exit, Step
+from isrcheck.checker.conformance import harness_build, kraft_mapping
+from isrcheck.checker.conformance.conformance_run import Conforming, Outcome, Report, mapping_of, with_traces
+from isrcheck.checker.conformance.conformance_text import report_text
+from isrcheck.checker.conformance.covering_walks import START, Covering, pairs_of
+from isrcheck.checker.conformance.driver import MISSING, Difference, Driver, differences
+from isrcheck.checker.conformance.harness_process import Command
+from isrcheck.checker.registry.loader import LoadedModel, load_model_class
+from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.result import Exit, Step
 from isrcheck.model.language import Model, UnknownName, action, number, setting
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.conformance.harness import Echo
 
 
@@ -337,22 +337,22 @@ def test_what_one_of_both_has_not_is_a_difference() -> None:
 
 def test_the_mapping_has_a_call_or_a_reason_for_each_action() -> None:
     actions = set(load_model_class("kraft").cls().actions())
-    assert actions == {*kraft.calls, *kraft.unreached}
-    assert not set(kraft.calls) & set(kraft.unreached)
+    assert actions == {*kraft_mapping.calls, *kraft_mapping.unreached}
+    assert not set(kraft_mapping.calls) & set(kraft_mapping.unreached)
 
 
 def test_the_mapping_names_settings_and_values_that_there_are() -> None:
     declared = load_model_class("kraft").cls.declared_settings()
-    for version in ("3.9.0", "4.0.0", build.NEWEST):
-        for name, values in kraft.of_kafka(version).items():
+    for version in ("3.9.0", "4.0.0", harness_build.NEWEST):
+        for name, values in kraft_mapping.of_kafka(version).items():
             assert all(value in (declared[name].choices or (True, False)) for value in values), name
-    load_model_class("kraft").cls(**kraft.walks)
-    load_model_class("kraft").cls(**kraft.walks, **kraft.covering)
-    assert set(kraft.weights) <= set(kraft.calls)
+    load_model_class("kraft").cls(**kraft_mapping.walks)
+    load_model_class("kraft").cls(**kraft_mapping.walks, **kraft_mapping.covering)
+    assert set(kraft_mapping.weights) <= set(kraft_mapping.calls)
 
 
 def test_the_defaults_of_kraft_are_what_kafka_does() -> None:
-    model, kafka = load_model_class("kraft").cls(), kraft.of_kafka(build.NEWEST)
+    model, kafka = load_model_class("kraft").cls(), kraft_mapping.of_kafka(harness_build.NEWEST)
     assert not {n: model.settings[n] for n, own in kafka.items() if model.settings[n] not in own}
 
 
@@ -371,7 +371,7 @@ def test_the_defaults_of_kraft_are_what_kafka_does() -> None:
     ],
 )
 def test_what_an_earlier_version_of_kafka_did_otherwise(version: str, otherwise: set[str]) -> None:
-    today, then = kraft.of_kafka(build.NEWEST), kraft.of_kafka(version)
+    today, then = kraft_mapping.of_kafka(harness_build.NEWEST), kraft_mapping.of_kafka(version)
     assert set(then) == set(today)
     assert {name for name in today if then[name] != today[name]} == otherwise
 
@@ -388,7 +388,7 @@ def test_a_model_without_a_mapping_is_refused() -> None:
 def test_a_version_without_sources_is_refused() -> None:
     for version in ("1.0.0", "3.8.1", "4.2", "4.2.0; rm", "latest"):
         with pytest.raises(Failure, match="the harness has no sources for Kafka") as caught:
-            build.known_version(version)
+            harness_build.known_version(version)
         assert caught.value.code == Exit.UNKNOWN
 
 
@@ -400,7 +400,7 @@ def test_a_tool_that_is_missing_is_named_with_the_remedy(
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path))
     monkeypatch.setattr("shutil.which", lambda name: None if name == tool else f"/usr/bin/{name}")
     with pytest.raises(Failure, match=f"{tool} cannot be run here; install a JDK of version 17 or later and Maven"):
-        build.classpath(build.NEWEST)
+        harness_build.classpath(harness_build.NEWEST)
 
 
 def test_a_build_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -408,21 +408,21 @@ def test_a_build_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch,
     failing.write_text("#!/bin/sh\necho '[ERROR] Unknown host repo'\nexit 1\n")
     failing.chmod(0o755)
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(build, "_tool", lambda name, own=None: str(failing))
+    monkeypatch.setattr(harness_build, "_tool", lambda name, own=None: str(failing))
     with pytest.raises(Failure, match="could not build the harness: Unknown host repo; it needs Maven Central"):
-        build.classpath(build.NEWEST)
+        harness_build.classpath(harness_build.NEWEST)
     assert not list((tmp_path / "cache").rglob("*.jar"))
 
 
 def test_what_another_may_write_is_not_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path))
-    folder = build._folder(build.NEWEST)
+    folder = harness_build._folder(harness_build.NEWEST)
     folder.mkdir(parents=True, mode=0o700)
     (folder / "harness.jar").write_bytes(b"")
     (folder / "classpath.txt").write_text(str(folder / "harness.jar"))
-    assert build._is_whole(folder)
+    assert harness_build._is_whole(folder)
     folder.chmod(0o777)
-    assert not build._is_whole(folder)
+    assert not harness_build._is_whole(folder)
 
 
 def test_the_command_refuses_in_one_line() -> None:

@@ -12,19 +12,18 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.conformance import kraft
-from isrcheck.checker.conformance.build import NEWEST, classpath
-from isrcheck.checker.conformance.commands import Command, Moment
-from isrcheck.checker.conformance.conforming import Conforming, Report, mapping_of, recorded, with_traces
-from isrcheck.checker.conformance.coverage import Coverage
-from isrcheck.checker.conformance.driving import Driven, Driver
-from isrcheck.checker.conformance.process import Harness, running
-from isrcheck.checker.conformance.report import report_text
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.failures import Failure
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.results import Step
+from isrcheck.checker.conformance import kraft_mapping
+from isrcheck.checker.conformance.code_coverage import Coverage
+from isrcheck.checker.conformance.conformance_run import Conforming, Report, mapping_of, recorded, with_traces
+from isrcheck.checker.conformance.conformance_text import report_text
+from isrcheck.checker.conformance.driver import Driven, Driver
+from isrcheck.checker.conformance.harness_build import NEWEST, classpath
+from isrcheck.checker.conformance.harness_process import Command, Harness, Moment, running
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.result import Step
 from isrcheck.model.designs.kraft import Kraft
+from isrcheck.model.semantics.interpreter import Interpreter
 
 pytestmark = [
     pytest.mark.exhaustive,  # The first build of the harness takes a minute, and needs Maven Central.
@@ -71,8 +70,8 @@ def built(version: str) -> str:
     pytest.skip(found.message)
 
 
-def driver(harness: Harness, mapping: Any = kraft, **settings: Any) -> Driver:
-    model = Kraft(**{**kraft.walks, **SMALL, **settings})
+def driver(harness: Harness, mapping: Any = kraft_mapping, **settings: Any) -> Driver:
+    model = Kraft(**{**kraft_mapping.walks, **SMALL, **settings})
     return Driver(harness, Interpreter(model, {}), mapping)
 
 
@@ -126,7 +125,7 @@ def test_what_is_wrong_in_kafka_is_wrong_in_its_own_classes(harness: Harness, sc
 
 def test_random_walks_conform(harness: Harness) -> None:
     for replicas in (2, 3):
-        driven = first_difference(driver(harness, **{**kraft.walks, "replicas": replicas}), most=15)
+        driven = first_difference(driver(harness, **{**kraft_mapping.walks, "replicas": replicas}), most=15)
         assert driven is None, driven
 
 
@@ -140,7 +139,9 @@ def test_a_model_with_another_rule_is_told_from_kafka(harness: Harness, setting:
 def test_the_change_of_make_leader_that_kafka_lacks_is_told_from_kafka(harness: Harness) -> None:
     (scenario,) = with_traces("kraft", ("kraft-forgotten-expansion-loses-a-record",))
     model, path = recorded(load_model_class("kraft"), scenario)
-    changed = Driver(harness, Interpreter(Kraft(**{**model.settings, "equal_version": "keeps-pending"}), {}), kraft)
+    changed = Driver(
+        harness, Interpreter(Kraft(**{**model.settings, "equal_version": "keeps-pending"}), {}), kraft_mapping
+    )
     driven = changed.drive(iter(changed.walked(path)))
     assert driven.difference is not None
     assert ("replica[0][0].pending", [0, 1, 2], []) in driven.difference.parts
@@ -235,11 +236,11 @@ def test_versions_before_and_after_kafka_18635_are_told_apart(version: str, stay
 @pytest.mark.release
 def test_kafka_3_9_does_what_the_model_does_without_eligible_leader_replicas() -> None:
     version = "3.9.2"
-    own = {name: values[0] for name, values in kraft.of_kafka(version).items()}
+    own = {name: values[0] for name, values in kraft_mapping.of_kafka(version).items()}
     assert own["elr"] is False
     with running(built(version)) as process:
         report = report_on(process, version=version)
-        driven = first_difference(driver(process, **{**kraft.walks, **own}), most=15)
+        driven = first_difference(driver(process, **{**kraft_mapping.walks, **own}), most=15)
     assert not report.of("differs") and not report.of("not-driven-to-its-end")
     assert len(report.of("conforms")) >= 21
     assert driven is None, driven
@@ -251,7 +252,7 @@ def test_a_guard_that_is_broken_is_noticed(harness: Harness) -> None:
             return True
 
     found = driver(harness)
-    broken = Driver(harness, Interpreter(Broken(**found.model.settings), {}), kraft)
+    broken = Driver(harness, Interpreter(Broken(**found.model.settings), {}), kraft_mapping)
     driven = first_difference(broken)
     assert driven is not None and driven.difference is not None
 
@@ -281,33 +282,33 @@ class NoVersionIsRefused(Kraft):
     ("broken", "part"), [(AnybodyLeads, "state"), (NobodyIsEligible, "elr"), (NoVersionIsRefused, "alteration")]
 )
 def test_a_rule_of_the_controller_that_is_broken_is_noticed(harness: Harness, broken: type[Kraft], part: str) -> None:
-    settings = {**kraft.walks, **SMALL, "min_isr": 2, "election": "in-order", "lost_responses": 1}
-    asks_again = mapping(weights={**kraft.weights, "lose-response": 24})
+    settings = {**kraft_mapping.walks, **SMALL, "min_isr": 2, "election": "in-order", "lost_responses": 1}
+    asks_again = mapping(weights={**kraft_mapping.weights, "lose-response": 24})
     driven = first_difference(Driver(harness, Interpreter(broken(**settings), {}), asks_again))
     assert driven is not None and driven.difference is not None
     assert part in driven.difference.kind
 
 
 def test_random_walks_with_the_order_of_replicas_conform(harness: Harness) -> None:
-    settings = {**kraft.walks, "election": "in-order"}
+    settings = {**kraft_mapping.walks, "election": "in-order"}
     driven = first_difference(driver(harness, **settings), most=15)
     assert driven is None, driven
 
 
 def test_reassignments_and_unclean_elections_conform(harness: Harness) -> None:
     moving = {"reassignments": 2, "cancellations": True, "assigned_at_start": 2, "unclean_elections": 1}
-    driven = first_difference(driver(harness, **{**kraft.walks, **moving}), most=15)
+    driven = first_difference(driver(harness, **{**kraft_mapping.walks, **moving}), most=15)
     assert driven is None, driven
 
 
 def mapping(**parts: Any) -> Any:
     """The mapping with some parts replaced."""
-    names = kraft.__all__
-    return SimpleNamespace(**{name: getattr(kraft, name) for name in names} | parts)
+    names = kraft_mapping.__all__
+    return SimpleNamespace(**{name: getattr(kraft_mapping, name) for name in names} | parts)
 
 
 def test_a_mapping_with_another_call_is_noticed(harness: Harness) -> None:
-    wrong = {**kraft.calls, "shrink-isr": lambda x: []}
+    wrong = {**kraft_mapping.calls, "shrink-isr": lambda x: []}
     driven = first_difference(driver(harness, mapping(calls=wrong)))
     assert driven is not None and driven.difference is not None
     label = driven.steps[-1].label
@@ -316,7 +317,7 @@ def test_a_mapping_with_another_call_is_noticed(harness: Harness) -> None:
 
 def test_a_mapping_that_reads_another_variable_is_noticed(harness: Harness) -> None:
     def found(model: Any, s: Mapping[str, Any], answer: Mapping[str, Any]) -> Any:
-        values = kraft.found(model, s, answer)
+        values = kraft_mapping.found(model, s, answer)
         return {n: 0 if n.endswith(".high_watermark") else x for n, x in values.items()}
 
     driven = first_difference(driver(harness, mapping(found=found)))
@@ -336,10 +337,12 @@ def test_a_mapping_with_another_call_of_the_controller_is_noticed(
     harness: Harness, action: str, call: dict[str, Any]
 ) -> None:
     def other(x: Moment) -> list[Command]:
-        first, *rest = kraft.calls[action](x)
+        first, *rest = kraft_mapping.calls[action](x)
         return [{**{n: v for n, v in first.items() if n != "type"}, **call}, *rest]
 
-    found = driver(harness, mapping(calls={**kraft.calls, action: other}), **{**kraft.walks, "replicas": 2})
+    found = driver(
+        harness, mapping(calls={**kraft_mapping.calls, action: other}), **{**kraft_mapping.walks, "replicas": 2}
+    )
     driven = first_difference(found)
     assert driven is not None and driven.difference is not None
     label = driven.steps[-1].label
@@ -351,7 +354,7 @@ def test_a_field_of_the_controller_that_is_read_wrongly_is_noticed(harness: Harn
     def found(model: Any, s: Mapping[str, Any], answer: Mapping[str, Any]) -> Any:
         partition = answer["controller"]["partition"]
         wrong = {**answer["controller"], "partition": {**partition, field: partition[other]}}
-        return kraft.found(model, s, {**answer, "controller": wrong})
+        return kraft_mapping.found(model, s, {**answer, "controller": wrong})
 
     driven = first_difference(driver(harness, mapping(found=found), min_isr=2))
     assert driven is not None and driven.difference is not None
@@ -362,17 +365,19 @@ def test_what_kafka_would_do_and_the_model_would_not_is_noticed(harness: Harness
         def acceptable(self, s: Any, active: Any) -> Any:
             return active - {self.in_order[0]}
 
-    settings = {**kraft.walks, **SMALL, "election": "in-order"}
-    driven = first_difference(Driver(harness, Interpreter(NobodyIsAcceptable(**settings), {}), kraft), most=5)
+    settings = {**kraft_mapping.walks, **SMALL, "election": "in-order"}
+    driven = first_difference(Driver(harness, Interpreter(NobodyIsAcceptable(**settings), {}), kraft_mapping), most=5)
     assert driven is not None and driven.difference is not None
     assert driven.difference.parts[0] == ("enabled(elect-preferred-leader)", False, True)
 
 
 def test_a_broker_that_says_it_was_shut_down_cleanly_is_believed(harness: Harness) -> None:
     def stop(x: Moment) -> list[Command]:
-        return [{**each, "clean": True} if each["op"] == "stop" else each for each in kraft.calls[x.action](x)]
+        return [{**each, "clean": True} if each["op"] == "stop" else each for each in kraft_mapping.calls[x.action](x)]
 
-    found = driver(harness, mapping(calls={**kraft.calls, "crash": stop}), **{**kraft.walks, "replicas": 2})
+    found = driver(
+        harness, mapping(calls={**kraft_mapping.calls, "crash": stop}), **{**kraft_mapping.walks, "replicas": 2}
+    )
     driven = first_difference(found)
     assert driven is not None and driven.difference is not None
     label = driven.steps[-1].label
@@ -383,12 +388,12 @@ def test_a_broker_that_says_it_was_shut_down_cleanly_is_believed(harness: Harnes
 def test_failed_directories_conform(harness: Harness) -> None:
     for failed in ("removed", "replaced"):
         settings = {"directory_failures": 2, "directory_assignments": 0, "failed_directory": failed}
-        driven = first_difference(driver(harness, **{**kraft.walks, **settings}), most=15)
+        driven = first_difference(driver(harness, **{**kraft_mapping.walks, **settings}), most=15)
         assert driven is None, driven
 
 
 def test_moved_logs_conform(harness: Harness) -> None:
-    driven = first_difference(driver(harness, **{**kraft.walks, "log_moves": 2}), most=15)
+    driven = first_difference(driver(harness, **{**kraft_mapping.walks, "log_moves": 2}), most=15)
     assert driven is None, driven
 
 
@@ -421,11 +426,11 @@ def test_a_heartbeat_that_unfences_elects_a_replica_whose_directory_it_says_has_
 
 
 def test_covering_walks_conform_and_drive_more_pairs_of_actions_than_random_ones(harness: Harness) -> None:
-    settings = {**kraft.walks, **kraft.covering}
+    settings = {**kraft_mapping.walks, **kraft_mapping.covering}
     pairs = {}
     for cover in (False, True):
         report = Report("kraft", NEWEST, settings, 1, known=tuple(Kraft(**settings).actions()))
-        run = Conforming(harness, load_model_class("kraft"), kraft, report, False, lambda line: None)
+        run = Conforming(harness, load_model_class("kraft"), kraft_mapping, report, False, lambda line: None)
         run.walks(20, 40, cover)
         assert not report.of("differs"), report_text(report)
         pairs[cover] = len(report.pairs)
@@ -468,26 +473,26 @@ CLEARED: Sequence[tuple[str, Mapping[str, Any]]] = (
 
 
 def test_an_elr_that_was_cleared_stays_in_an_index_of_kafka_which_is_known(harness: Harness) -> None:
-    found = driver(harness, **{**kraft.walks, "replicas": 2, "min_isr_then": 1, "unclean_elections": 1})
+    found = driver(harness, **{**kraft_mapping.walks, "replicas": 2, "min_isr_then": 1, "unclean_elections": 1})
     driven = found.drive(found.walked(named(found, CLEARED)))
     assert driven.difference is not None and driven.taken == len(CLEARED)
     ((part, said, has),) = driven.difference.parts
     assert (part, has) == ("state[0]", {**said, "version": said["version"] + 1})
-    assert kraft.known(found.model, driven) == "Kafka: an ELR that was cleared stays in an index"
+    assert kraft_mapping.known(found.model, driven) == "Kafka: an ELR that was cleared stays in an index"
     other = replace(driven.difference, parts=((part, said, {**has, "leader": 0}),))
-    assert kraft.known(found.model, replace(driven, difference=other)) is None
-    assert kraft.known(found.model, replace(driven, steps=driven.steps[5:])) is None
+    assert kraft_mapping.known(found.model, replace(driven, difference=other)) is None
+    assert kraft_mapping.known(found.model, replace(driven, steps=driven.steps[5:])) is None
 
 
 def test_coverage_says_what_was_reached_and_what_was_not(tmp_path: Path) -> None:
     jars = built(NEWEST)
-    seen = Coverage(tmp_path, kraft.classes, jars, lambda line: None)
+    seen = Coverage(tmp_path, kraft_mapping.classes, jars, lambda line: None)
     with running(jars, seen.options) as process:
         assert report_on(process, "kraft-min-isr-of-one").of("conforms")
     reached = {(x.owner, x.method): x.is_reached for x in seen.report()}
     assert reached["Partition", "makeLeader"] and reached["ReplicationControlManager", "handleBrokerFenced"]
     assert not reached["Partition", "delete"] and not reached["ReplicationControlManager", "deleteTopics"]
-    assert {owner for owner, _ in reached} == set(kraft.classes)
+    assert {owner for owner, _ in reached} == set(kraft_mapping.classes)
 
 
 def test_a_path_that_differs_is_made_shorter(harness: Harness) -> None:

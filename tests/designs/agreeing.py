@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from isrcheck.checker.engines import reference
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.results.exploration import Exploration, Limits
 from isrcheck.model.language import Model
-from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.errors import UnknownName
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
 
 STATES = 150
 MEMORY = 2 << 30

@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language import Model
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 
 LIMITS = Limits(memory=2 << 30)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.library import LoadedModel
-from isrcheck.model.language.concrete import State, initial_states
+from isrcheck.checker.registry.loader import LoadedModel
+from isrcheck.model.semantics.concrete_state import State, initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 
 
 class Story:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from isrcheck.checker.library import load_model_class, model_names
+from isrcheck.checker.registry.loader import load_model_class, model_names
 from isrcheck.model import designs
 
 DESIGNS = tuple(n for n in model_names() if load_model_class(n).cls.__module__.startswith(f"{designs.__name__}."))

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.designs.watches import Cluster, messages, watches
 from isrcheck.model.language import Model
 from tests.designs.measuring import greatest

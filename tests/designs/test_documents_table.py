@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.language import UnknownName
 from isrcheck.model.language.settings import Setting
 from tests.designs import shipped

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.language import Model
 from tests.designs.agreeing import assert_agreement, assert_agreement_along_walks, combination, switched_alone
 from tests.marks import one_in

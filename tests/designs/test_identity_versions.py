@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.scenarios.derived import files_of, summary
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.scenarios.derived_files import files_of, summary
 from isrcheck.model.language import ModelError
 from isrcheck.model.language.profiles import BARE
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 from tests.liveness.test_known_figures import V3
 
 

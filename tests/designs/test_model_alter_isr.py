@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.designs.alter_isr import AlterIsr
 from isrcheck.model.designs.alterations import ANSWERS
 from isrcheck.model.language import when
 from isrcheck.model.language.model import kebab
-from isrcheck.model.language.tracing import trace
 from isrcheck.model.published.async_isr import AsyncIsr
+from isrcheck.model.semantics.tracing import trace
 from tests.designs.agreeing import (
     MEMORY,
     absent,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import LoadedModel
+from isrcheck.checker.registry.loader import LoadedModel
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.designs import epoch_cache
 from isrcheck.model.language import Model, action, number
 from tests.designs.replaying import Story

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.language.profiles import BARE
 from tests.designs.replaying import Story
 

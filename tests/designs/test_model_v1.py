@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.model.semantics.tracing import trace
 from tests.designs.agreeing import (
     MEMORY,
     absent,

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.language import Model, Part
 from tests.designs.shipped import DESIGNS
 

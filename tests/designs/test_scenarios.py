@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.designs.logs import Logs

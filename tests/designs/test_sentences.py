@@ -13,18 +13,18 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.results import Trace
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.result import Trace
 from isrcheck.checker.scenarios.scenario import read as read_scenario
-from isrcheck.checker.traces.files import decoded, read
-from isrcheck.checker.traces.replay import replay
+from isrcheck.checker.trace.step_replay import replay
+from isrcheck.checker.trace.trace_files import decoded, read
 from isrcheck.model.language import Model
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.descriptions import TOLD, told
 from isrcheck.model.language.domains import Broker, BrokerSet
-from isrcheck.model.language.plain import State
-from isrcheck.model.language.system import Label
-from isrcheck.model.language.telling import TOLD, told
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.concrete_values import State
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.transition_system import Label
 from tests.designs import shipped
 from tests.designs.agreeing import combination
 from tests.marks import one_in

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
 
 PAGE = (Path(__file__).parents[2] / "docs/comparison.md").read_text()
 LIMITS = Limits(memory=4 << 30)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.exports.any_settings import Unlike, at_any_settings
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.export.state_class import Unlike, at_any_settings
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.scenarios.scenario import read
 from isrcheck.model.language import Model, broker, clash, enum, flag, number, optional, per, record, sequence, setting
 from isrcheck.model.language import domains as d

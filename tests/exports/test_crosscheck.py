@@ -11,20 +11,20 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, reject
 
-from isrcheck.checker.checking import check
+from isrcheck.checker.analysis.check import check
 from isrcheck.checker.cli import main
-from isrcheck.checker.engines.local.small import SmallSearch, TooLarge
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.exports import crosscheck
-from isrcheck.checker.exports.crosscheck import TOOLS, Found
-from isrcheck.checker.exports.murphi import murphi
-from isrcheck.checker.exports.promela import promela
-from isrcheck.checker.kernel import lanes, llvm, operators, programs
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.engines.explicit.small_search import SmallSearch, TooLarge
+from isrcheck.checker.export import outside_check
+from isrcheck.checker.export.murphi import murphi
+from isrcheck.checker.export.outside_check import TOOLS, Found
+from isrcheck.checker.export.promela import promela
+from isrcheck.checker.kernel import column_operators, llvm_expressions, llvm_module, programs
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language import Model, ModelError, UnknownName
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
@@ -190,7 +190,7 @@ def test_models_have_the_states_that_other_model_checkers_find(tool: str, name: 
 @pytest.mark.exhaustive
 @pytest.mark.needs("spin")
 def test_spin_looks_further_where_its_path_was_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(crosscheck, "PATH", 10)
+    monkeypatch.setattr(outside_check, "PATH", 10)
     assert essence(by_tool("spin", system_of("kip-101", **KIP_101))) == by_isrcheck("kip-101", KIP_101)
 
 
@@ -244,7 +244,7 @@ def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatc
     assert crosschecked(tool)[0] == 0
     name, written = WRITERS[tool]
     wrong = lambda system, *judged: written(with_one_guard_weaker(system), *judged)  # noqa: E731
-    monkeypatch.setattr(f"isrcheck.checker.exports.crosscheck.{name}", wrong)
+    monkeypatch.setattr(f"isrcheck.checker.export.outside_check.{name}", wrong)
     code, output = crosschecked(tool)
     assert code == 10
     assert "DIFFERS" in output
@@ -265,7 +265,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.exhaustive
 @pytest.mark.needs("spin")
 def test_crosscheck_catches_a_kernel_with_one_wrong_guard(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    written = {"columns": (programs, "expansion"), "compiled": (llvm, "kernel_text")}
+    written = {"columns": (programs, "expansion"), "compiled": (llvm_module, "kernel_text")}
     right = getattr(*written[way])
     monkeypatch.setattr(*written[way], lambda system, *more: right(with_one_guard_weaker(system), *more))
     code, output = crosschecked("spin")
@@ -275,18 +275,18 @@ def test_crosscheck_catches_a_kernel_with_one_wrong_guard(way: str, monkeypatch:
 
 @pytest.mark.needs("spin")
 def test_crosscheck_catches_a_kernel_with_one_wrong_operator(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(self: lanes.Lanes, node: e.Expression, holds: bool = True) -> str:
+    def wrong(self: llvm_expressions.Lanes, node: e.Expression, holds: bool = True) -> str:
         return self._compared(node, "slt" if holds else "sge")
 
-    def equal(self: operators.Writer, node: e.Expression) -> int:
+    def equal(self: column_operators.Writer, node: e.Expression) -> int:
         a, b, _ = self._operands(node, 0)
-        return self._do(operators.EQUAL, a, b, 0)
+        return self._do(column_operators.EQUAL, a, b, 0)
 
     if way == "columns":
-        monkeypatch.setitem(operators.OPERATORS, "le", equal)
+        monkeypatch.setitem(column_operators.OPERATORS, "le", equal)
     else:
-        monkeypatch.setitem(lanes._OPERATORS, "le", wrong)
-        monkeypatch.setitem(lanes._RELATIONS, "le", wrong)
+        monkeypatch.setitem(llvm_expressions._OPERATORS, "le", wrong)
+        monkeypatch.setitem(llvm_expressions._RELATIONS, "le", wrong)
     assert crosschecked("spin")[0] == 10
 
 
@@ -313,7 +313,7 @@ def test_a_difference_ends_with_exit_code_10(monkeypatch: pytest.MonkeyPatch) ->
         return Found("spin", "0", 9_044, 21_447, True)
 
     monkeypatch.setitem(TOOLS, "spin", other)
-    monkeypatch.setattr("isrcheck.checker.exports.crosscheck.installed", lambda: ("spin",))
+    monkeypatch.setattr("isrcheck.checker.export.outside_check.installed", lambda: ("spin",))
     done = CliRunner().invoke(main, ["crosscheck", "kip-101", "-s", "replicas=2"])
     assert done.exit_code == 10
     assert "DIFFERS" in done.output
@@ -321,7 +321,7 @@ def test_a_difference_ends_with_exit_code_10(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_a_search_that_ends_in_an_error_is_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy(tmp_path, **{"s.state < 5, s.by[b] < 2": "s.state < 5"})
-    monkeypatch.setattr("isrcheck.checker.exports.crosscheck.installed", lambda: ("spin",))
+    monkeypatch.setattr("isrcheck.checker.export.outside_check.installed", lambda: ("spin",))
     done = CliRunner().invoke(main, ["crosscheck", str(tmp_path / "toy.py")])
     assert done.exit_code == 75
     assert not isinstance(done.exception, ModelError)

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.exports.state_types import state_types
-from isrcheck.checker.library import load_model_class, model_names
-from isrcheck.model.language import domains, typed
-from isrcheck.model.language.reading import WORDS
-from isrcheck.model.language.symbolic import members, structures, terms
+from isrcheck.checker.export.state_class import state_types as class_of_states
+from isrcheck.checker.registry.loader import load_model_class, model_names
+from isrcheck.model.language import domains, state_types
+from isrcheck.model.language.text_conditions import WORDS
+from isrcheck.model.semantics.symbolic import structures, terms
 from tests.cli.running import run
 from tests.designs.shipped import OF_SHARED_PARTS
 
@@ -65,8 +65,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.model.language.brokers import BrokerId, NoBroker
-from isrcheck.model.language.typed import (
+from isrcheck.model.language.scalarset_members import BrokerId, NoBroker
+from isrcheck.model.language.state_types import (
     Bag,
     Broker,
     Brokers,
@@ -180,7 +180,7 @@ def test_one_class_for_models_that_share_methods() -> None:
 
 def test_records_whose_names_would_be_the_same_are_told_apart() -> None:
     one, other = (domains.Record((name,), (domains.Flag(),)) for name in ("here", "there"))
-    text = state_types("TwoState", "Two", {"a": domains.Record(("b",), (one,)), "aB": other}, "x")
+    text = class_of_states("TwoState", "Two", {"a": domains.Record(("b",), (one,)), "aB": other}, "x")
     assert "b: Place[ABRecord, dict[str, Any]]" in text
     assert "aB: Place[ABRecord2, dict[str, Any]]" in text
 
@@ -188,12 +188,12 @@ def test_records_whose_names_would_be_the_same_are_told_apart() -> None:
 def names_of(kind: Any, domain: domains.Domain) -> None:
     """Asserts that a type has the fields of a domain, at any depth."""
     if isinstance(domain, domains.Record):
-        hints = typing.get_type_hints(kind, vars(typed) | {kind.__name__: kind} | CLASSES)
+        hints = typing.get_type_hints(kind, vars(state_types) | {kind.__name__: kind} | CLASSES)
         assert list(hints) == list(domain.names)
         for name, part in zip(domain.names, domain.domains, strict=True):
             names_of(typing.get_args(hints[name])[0], part)
     elif isinstance(domain, domains.Per):
-        assert typing.get_origin(kind) is typed.Per
+        assert typing.get_origin(kind) is state_types.Per
         names_of(typing.get_args(kind)[1], domain.element)
     elif isinstance(domain, domains.Sequence_ | domains.Messages):
         names_of(typing.get_args(kind)[0], domain.element)
@@ -207,7 +207,7 @@ def test_the_state_of_each_shipped_model(name: str) -> None:
     loaded = load_model_class(name)
     variables = loaded.cls().domains
     CLASSES.clear()
-    exec(compile(state_types("Class", loaded.name, variables, ""), name, "exec"), CLASSES)
+    exec(compile(class_of_states("Class", loaded.name, variables, ""), name, "exec"), CLASSES)
     hints = typing.get_type_hints(CLASSES["Class"], CLASSES)
     assert list(hints) == list(variables)
     for variable, domain in variables.items():
@@ -217,15 +217,15 @@ def test_the_state_of_each_shipped_model(name: str) -> None:
 @pytest.mark.parametrize(
     ("told", "made"),
     [
-        (typed.Flag, terms.TracedFlag),
-        (typed.Number, terms.TracedNumber),
-        (typed.Broker, members.TracedBroker),
-        (typed.Brokers, members.TracedSet),
-        (typed.Sequence, structures.TracedSequence),
-        (typed.Messages, structures.TracedMessages),
-        (typed.Bag, structures.TracedBag),
-        (typed.Channel, structures.TracedChannel),
-        (typed.Per, structures.TracedPer),
+        (state_types.Flag, terms.TracedFlag),
+        (state_types.Number, terms.TracedNumber),
+        (state_types.Broker, terms.TracedBroker),
+        (state_types.Brokers, terms.TracedSet),
+        (state_types.Sequence, structures.TracedSequence),
+        (state_types.Messages, structures.TracedMessages),
+        (state_types.Bag, structures.TracedBag),
+        (state_types.Channel, structures.TracedChannel),
+        (state_types.Per, structures.TracedPer),
     ],
 )
 def test_types_have_the_operations_of_the_language(told: type, made: type) -> None:
@@ -236,11 +236,11 @@ def test_types_have_the_operations_of_the_language(told: type, made: type) -> No
 
 def test_conditions_as_text_may_use_every_operation_that_does_not_change_the_state() -> None:
     reading, changing = set(), set()
-    for kind in typed.Value.__subclasses__():
+    for kind in state_types.Value.__subclasses__():
         for name, operation in vars(kind).items():
             if not name.startswith("_"):
                 function = operation.fget if isinstance(operation, property) else operation
-                returned = typing.get_type_hints(function, vars(typed))["return"]
+                returned = typing.get_type_hints(function, vars(state_types))["return"]
                 (changing if returned is type(None) else reading).add(name)
     assert changing == {"append", "truncate", "remove_first", "add", "remove", "put", "take"}
     assert reading == WORDS

@@ -9,14 +9,14 @@ import pytest
 from click.testing import CliRunner
 
 from isrcheck.checker.cli import main
-from isrcheck.checker.exports.murphi import murphi
-from isrcheck.checker.exports.promela import promela
-from isrcheck.checker.exports.spelling import identifiers, spelled
-from isrcheck.checker.exports.tla import configuration, tla
-from isrcheck.checker.library import load_model_class, model_names
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.export.identifiers import identifiers, spelled
+from isrcheck.checker.export.murphi import murphi
+from isrcheck.checker.export.promela import promela
+from isrcheck.checker.export.tla import configuration, tla
+from isrcheck.checker.registry.loader import load_model_class, model_names
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 WRITERS = {"promela": promela, "murphi": murphi, "tla": tla}
 

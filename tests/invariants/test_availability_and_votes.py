@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.library import library_invariants, load_model_class, needed
+from isrcheck.checker.registry.loader import library_invariants, load_model_class, needed
 from isrcheck.model.language import action
-from isrcheck.model.language.expressions import Leaf, topological
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.expressions import Leaf, topological
+from isrcheck.model.semantics.tracing import trace
 
 READ = [
     ("no-split-brain", "v1", {}),

@@ -11,19 +11,20 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import fitting, library_invariants, load_model_class, needed
-from isrcheck.checker.mutation.edits import candidates
-from isrcheck.checker.mutation.mutants import mutated
-from isrcheck.invariants import consumers, control_plane, durability, eligible_leaders, epochs, isr, quiescence, roles
+from isrcheck.checker.changes.mutation.edits import candidates
+from isrcheck.checker.changes.mutation.mutants import mutated
+from isrcheck.checker.registry.loader import fitting, library_invariants, load_model_class, needed
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.invariants import consumers, control_plane, durability, epochs, isr, quiescence, roles
+from isrcheck.invariants import isr as eligible_leaders
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.controller import Controller
 from isrcheck.model.designs.data_plane import DataPlane
 from isrcheck.model.designs.logs import Logs
 from isrcheck.model.language import Model, UnknownName, action
-from isrcheck.model.language.expressions import Leaf, topological
-from isrcheck.model.language.system import Predicate
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.expressions import Leaf, topological
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import Predicate
 
 ROOT = Path(__file__).parents[2]
 V3: type[Model] = load_model_class("v3").cls

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.mutation.edits import candidates
-from isrcheck.checker.mutation.mutants import mutated
+from isrcheck.checker.changes.mutation.edits import candidates
+from isrcheck.checker.changes.mutation.mutants import mutated
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.designs.v2_leader_nodes import LeaderNodes
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import Model, UnknownName

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.library import library_invariants, load_model_class, model_names, needed_family
+from isrcheck.checker.registry.loader import library_invariants, load_model_class, model_names, needed_family
 from isrcheck.model.language import EvaluationError, ModelError
-from isrcheck.model.language.concrete import holds, initial_states
+from isrcheck.model.semantics.concrete_state import holds, initial_states
 
 
 @pytest.mark.parametrize("name", model_names())

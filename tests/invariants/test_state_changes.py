@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import library_invariants, load_model_class
-from isrcheck.invariants import state_changes
+from isrcheck.checker.registry.loader import library_invariants, load_model_class
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.invariants import zookeeper
 from isrcheck.model.language import Model, UnknownName
 from tests.designs.replaying import Story
 
 ROOT = Path(__file__).parents[2]
 V2: type[Model] = load_model_class("v2").cls
-OURS = {name for name, f in library_invariants().items() if f.__module__ == state_changes.__name__}
+OURS = {name for name, f in library_invariants().items() if f.__module__ == zookeeper.__name__}
 LIMITS = Limits(memory=4 << 30)
 
 

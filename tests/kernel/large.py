@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from isrcheck.checker.engines.local import search as either
+from isrcheck.checker.engines.explicit.search import search as either
 
 search = partial(either, small=0)

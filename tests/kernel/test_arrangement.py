@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.local.arranged import Arranged
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.kernel import arrangement, machine
-from isrcheck.checker.kernel.arrangement import arranged
-from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.engines.explicit.large_kernel import Arranged
+from isrcheck.checker.kernel import bytecode, word_choice
+from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.layout import Layout
-from isrcheck.model.language.expressions import TRUE, Leaf, add, leaf, lt
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.kernel.word_choice import arranged
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.model.semantics.expressions import TRUE, Leaf, add, leaf, lt
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.profiles import examples
 from tests.kernel.large import search
 from tests.kernel.test_checkpoints import essence
@@ -97,7 +97,7 @@ def test_the_search_uses_the_choice_and_finds_the_same(
     toy = pairs(4, 15)
     found, levels = search(toy, **QUESTION, limits=Limits(), report=None, workers=workers, small=small)
     assert levels.kernel.layout.places != Layout(toy.leaves).places
-    monkeypatch.setattr(arrangement, "WORTHWHILE", 0)
+    monkeypatch.setattr(word_choice, "WORTHWHILE", 0)
     same, usual = search(toy, **QUESTION, limits=Limits(), report=None, workers=workers, small=small)
     assert usual.kernel.layout.places == Layout(toy.leaves).places
     assert found.levels == same.levels
@@ -117,16 +117,16 @@ def test_the_choice_is_made_once() -> None:
 
 def test_two_threads_share_the_code_that_runs_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """If each made its own, one would be freed, perhaps while it runs."""
-    text = machine.machine_text
+    text = bytecode.machine_text
 
     def slow() -> str:
         time.sleep(0.1)
         return text()
 
-    monkeypatch.setattr(machine, "machine_text", slow)
-    machine._code.cache_clear()
+    monkeypatch.setattr(bytecode, "machine_text", slow)
+    bytecode._code.cache_clear()
     made: list[Any] = []
-    threads = [threading.Thread(target=lambda: made.append(machine.machine()["run"])) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: made.append(bytecode.machine()["run"])) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -140,9 +140,9 @@ def test_no_more_is_tried_than_the_effort_allows(monkeypatch: pytest.MonkeyPatch
     kernel = Kernel(toy)
     sample = kernel.layout.pack(np.random.default_rng(1).integers(0, 5, (300, 8)))
     tries = []
-    for effort in (20, arrangement.EFFORT):
-        monkeypatch.setattr(arrangement, "EFFORT", effort)
-        choice = arrangement._Choice(toy.leaves, kernel.layout, sample)
+    for effort in (20, word_choice.EFFORT):
+        monkeypatch.setattr(word_choice, "EFFORT", effort)
+        choice = word_choice._Choice(toy.leaves, kernel.layout, sample)
         choice.improve()
         tries.append(choice._tries)
     assert tries[0] <= 20 + 2 * len(toy.leaves) < tries[1]

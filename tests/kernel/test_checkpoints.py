@@ -17,12 +17,13 @@ from click.testing import CliRunner, Result
 
 from isrcheck import check
 from isrcheck.checker.cli import main
-from isrcheck.checker.engines.local import NativeLevels, checkpoint
-from isrcheck.checker.exploration import Exploration, Keeping, Limits, Progress
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.results import CheckpointRefused, LimitTooSmall
-from isrcheck.model.language.expressions import TRUE, and_, eq, leaf, lt, not_
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.engines.explicit import checkpoint
+from isrcheck.checker.engines.explicit.levels import NativeLevels
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.results.exploration import Exploration, Keeping, Limits, Progress
+from isrcheck.checker.results.result import CheckpointRefused, LimitTooSmall
+from isrcheck.model.semantics.expressions import TRUE, and_, eq, leaf, lt, not_
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.kernel.large import search
 from tests.kernel.toys import grid, leaves_of, number, predicate, ring
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.engines.local import earlier, ready, search
-from isrcheck.checker.engines.local.arranged import Arranged
-from isrcheck.checker.engines.local.small import SmallLevels
-from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.checker.kernel.objects import Folder
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.engines.explicit import search_cache
+from isrcheck.checker.engines.explicit.large_kernel import Arranged
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.engines.explicit.small_search import SmallLevels
+from isrcheck.checker.kernel.code_cache import Folder
+from isrcheck.checker.results.exploration import Exploration, Limits
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.kernel.toys import grid
 
 SMALL = 60
@@ -25,8 +26,8 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Folder:
     """The cache folder. A space of more than `SMALL` states is large, and the loops count as compiled."""
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path))
     monkeypatch.setattr(sys.modules[search.__module__], "LARGEST", SMALL)
-    monkeypatch.setattr(earlier, "LARGEST", SMALL)
-    monkeypatch.setattr(ready, "_loaded", True)
+    monkeypatch.setattr(search_cache, "LARGEST", SMALL)
+    monkeypatch.setattr(search_cache, "_loaded", True)
     return Folder(tmp_path)
 
 
@@ -84,11 +85,11 @@ def test_a_space_of_many_levels_and_one_of_other_code_begin_anew(
 ) -> None:
     toy = grid([10, 10])
     with monkeypatch.context() as patched:
-        patched.setattr(earlier, "MOST_LEVELS", 18)  # there are 19
+        patched.setattr(search_cache, "MOST_LEVELS", 18)  # there are 19
         found(toy)
     found(toy)
     assert begun == [None, None]
-    monkeypatch.setattr(earlier, "_code", lambda: "another version")
+    monkeypatch.setattr(search_cache, "_code", lambda: "another version")
     found(toy)
     found(toy)
     assert begun[2] is None

@@ -11,17 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.kernel.columns import Columns
-from isrcheck.checker.kernel.compile import Compiled, Kernel
-from isrcheck.checker.kernel.hashing import owner_hash
-from isrcheck.checker.kernel.layout import Layout
-from isrcheck.checker.kernel.llvm import kernel_text
-from isrcheck.checker.kernel.machined import LANES
-from isrcheck.checker.kernel.tally import ACTIONS
-from isrcheck.checker.kernel.verdicts import verdicts
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.expressions import Expression, Kind, Leaf, constant, evaluate, leaf
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.kernel.compiled import Compiled, Kernel
+from isrcheck.checker.kernel.layout import Layout, owner_hash
+from isrcheck.checker.kernel.llvm_module import kernel_text
+from isrcheck.checker.kernel.programs import Columns
+from isrcheck.checker.kernel.verdict_bits import ACTIONS, verdicts
+from isrcheck.checker.kernel.vm import LANES
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.expressions import Expression, Kind, Leaf, constant, evaluate, leaf
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.profiles import examples
 from tests.kernel.toys import explore, grid, leaves_of, number, predicate, ring, successors, system, transition
 

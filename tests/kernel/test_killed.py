@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.local.checkpoint import MANIFEST
+from isrcheck.checker.engines.explicit.checkpoint import MANIFEST
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 OF_A_RUN = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers", "store")

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.kernel import native
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.kernel.lanes import stored_width, width
-from isrcheck.checker.kernel.planes import GROUP
-from isrcheck.checker.kernel.tally import ACTIONS, FAILURES, GREATEST, LEAST
-from isrcheck.checker.library import load_model_class
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.expressions import LARGEST, Expression, Leaf, constant, evaluate, leaf
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.kernel import llvm_compiler
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.llvm_expressions import stored_width, width
+from isrcheck.checker.kernel.llvm_words import GROUP
+from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILURES, GREATEST, LEAST
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.expressions import LARGEST, Expression, Leaf, constant, evaluate, leaf
+from isrcheck.model.semantics.tracing import trace
 from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of, number, predicate, system, transition
 from tests.marks import one_in
@@ -42,7 +42,7 @@ def processor(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
         has = llvm.get_host_cpu_features()
         if platform.machine() not in ("x86_64", "AMD64") or not all(has.get(x) for x in NEEDED[kind]):
             pytest.skip(f"this machine does not run code for {kind}")
-        monkeypatch.setattr(native, "_processor", lambda: (kind, ""))
+        monkeypatch.setattr(llvm_compiler, "_processor", lambda: (kind, ""))
     return kind
 
 

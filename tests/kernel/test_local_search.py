@@ -12,17 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.local import NativeLevels, large, loops
-from isrcheck.checker.engines.local.account import OutOfMemory
-from isrcheck.checker.engines.local.large import minimum_memory
-from isrcheck.checker.engines.local.store import GROWTH, Store
-from isrcheck.checker.engines.local.table_search import TableSearch
-from isrcheck.checker.exploration import Edges, Exploration, Limits, Progress
-from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.engines.explicit import large_search, search_loops
+from isrcheck.checker.engines.explicit.large_search import TableSearch, minimum_memory
+from isrcheck.checker.engines.explicit.levels import NativeLevels
+from isrcheck.checker.engines.explicit.memory_account import OutOfMemory
+from isrcheck.checker.engines.explicit.table_store import GROWTH, Store
+from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.layout import Layout
-from isrcheck.checker.results import LimitTooSmall
-from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Leaf, add, and_, eq, le, leaf, lt, not_, or_
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.results.exploration import Edges, Exploration, Limits, Progress
+from isrcheck.checker.results.result import LimitTooSmall
+from isrcheck.model.semantics.expressions import FALSE, TRUE, Expression, Leaf, add, and_, eq, le, leaf, lt, not_, or_
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.profiles import examples
 from tests.kernel.large import search
 from tests.kernel.toys import State, explore, grid, leaves_of, number, predicate, ring, successors, system, transition
@@ -208,12 +208,12 @@ def test_the_limit_of_states_is_tested_at_the_end_of_a_level() -> None:
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("levels", [-1, large.MOST_LEVELS], ids=["table", "runs"])
+@pytest.mark.parametrize("levels", [-1, large_search.MOST_LEVELS], ids=["table", "runs"])
 def test_the_limit_of_seconds_gives_whole_levels_and_what_was_seen_of_the_next(
     levels: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By runs, only what is settled counts as a state of the next level."""
-    monkeypatch.setattr(large, "MOST_LEVELS", levels)
+    monkeypatch.setattr(large_search, "MOST_LEVELS", levels)
     found, _ = run(grid([40] * 5), limits=Limits(seconds=0.5))
     whole = [len(level) for level in explore(grid([6] * 5)).levels[:6]]
     assert found.stopped == "time"
@@ -308,7 +308,7 @@ LAYOUT = Layout(ring(3).leaves)
 
 
 def test_partitions_do_not_all_grow_at_the_same_moment() -> None:
-    capacities = np.sort(Store(LAYOUT, first_entries=1 << 14).partitions[:, loops.CAPACITY])
+    capacities = np.sort(Store(LAYOUT, first_entries=1 << 14).partitions[:, search_loops.CAPACITY])
     assert (np.diff(capacities) > 0).all()
     assert capacities[-1] > 0.99 * GROWTH * capacities[0]
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isrcheck.checker.engines.local import ready
-from isrcheck.checker.kernel import loops, native
-from isrcheck.checker.kernel.instructions import fetch_and_add, load, lowest_bit, store, take_wide
-from isrcheck.checker.kernel.loops import Loop
-from isrcheck.checker.kernel.objects import VARIABLE, Folder
+from isrcheck.checker.engines.explicit import search_cache
+from isrcheck.checker.kernel import jit as loops
+from isrcheck.checker.kernel import llvm_compiler
+from isrcheck.checker.kernel.code_cache import VARIABLE, Folder
+from isrcheck.checker.kernel.intrinsics import fetch_and_add, load, lowest_bit, store, take_wide
+from isrcheck.checker.kernel.jit import Loop
 
 STEP = np.uint64(3)
 
@@ -144,7 +145,7 @@ import outer
 print(outer.twice(20), "numba" in sys.modules)
 """
 INNER = """
-from isrcheck.checker.kernel.loops import Loop
+from isrcheck.checker.kernel.jit import Loop
 BEFORE = 1
 
 @Loop
@@ -154,7 +155,7 @@ def next_of(x):
 OUTER = """
 from constants import AFTER
 from inner import next_of
-from isrcheck.checker.kernel.loops import Loop
+from isrcheck.checker.kernel.jit import Loop
 
 @Loop
 def twice(x):
@@ -238,7 +239,7 @@ def test_two_loops_of_one_name_are_two(folder: Folder) -> None:
 
 def test_code_is_kept_as_what_was_imported(folder: Folder, tmp_path: Path) -> None:
     """A file may change between its import and the first call."""
-    text = "from isrcheck.checker.kernel.loops import Loop\n\n\n@Loop\ndef more(x):\n    return x + 1\n"
+    text = "from isrcheck.checker.kernel.jit import Loop\n\n\n@Loop\ndef more(x):\n    return x + 1\n"
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
         "import pathlib, changing\n"
@@ -271,9 +272,9 @@ def test_the_key_names_the_versions_and_the_processor(folder: Folder, monkeypatc
 
 def test_a_change_of_any_file_with_loops_of_the_search_is_noticed() -> None:
     """Else a search would wait for the compiler where it expects that it need not."""
-    loops = [path for path in ready.HERE.glob("*.py") if "\n@Loop\n" in path.read_text()]
+    loops = [path for path in search_cache.HERE.glob("*.py") if "\n@Loop\n" in path.read_text()]
     assert len(loops) == 3
-    assert {*loops, *(ready.KERNEL / name for name in ("loops.py", "instructions.py"))} == {*ready.FILES}
+    assert {*loops, *(search_cache.KERNEL / name for name in ("jit.py", "intrinsics.py"))} == {*search_cache.FILES}
 
 
 EQUAL_NAMES = """
@@ -289,7 +290,7 @@ define i64 @outer() {{
 
 def test_code_calls_its_own_functions_though_others_have_the_same_names() -> None:
     """A process may have code of a loop that was changed since, as tests do, or that another process has compiled."""
-    linker = native.Linker()
-    libraries = [linker.loaded(native._compiled(EQUAL_NAMES.format(n), None), ["outer"]) for n in range(5)]
+    linker = llvm_compiler.Linker()
+    libraries = [linker.loaded(llvm_compiler._compiled(EQUAL_NAMES.format(n), None), ["outer"]) for n in range(5)]
     given = [CFUNCTYPE(c_int64)(library["outer"])() for library in libraries]
     assert given == [0, 1, 2, 3, 4]

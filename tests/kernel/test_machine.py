@@ -7,14 +7,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.kernel.machine import BLOCK, NARROW, OPERATIONS, machine
-from isrcheck.checker.kernel.machined import LANES
-from isrcheck.checker.kernel.registers import Function, counted
-from isrcheck.checker.library import load_model_class
-from isrcheck.model.language.expressions import FALSE, TRUE, add, eq, evaluate, leaf, lt
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.kernel.bytecode import BLOCK, NARROW, OPERATIONS, Function, counted, machine
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.vm import LANES
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.model.semantics.expressions import FALSE, TRUE, add, eq, evaluate, leaf, lt
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.kernel.toys import grid, leaves_of, number, system, transition
 
 BYTES = range(-128, 128)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.local import loops, marks, run_loops
-from isrcheck.checker.engines.local.account import Account, OutOfMemory
-from isrcheck.checker.engines.local.marks import TILE, Marks
+from isrcheck.checker.engines.explicit import run_loops, search_loops, visited_bits
+from isrcheck.checker.engines.explicit.memory_account import Account, OutOfMemory
+from isrcheck.checker.engines.explicit.visited_bits import TILE, Marks
 from isrcheck.checker.kernel.layout import Words
 from tests.agreement.profiles import examples
 
@@ -29,11 +29,11 @@ class Marking:
         self.enlarged = 0
 
     def worker(self, names: Words) -> list[int]:
-        scratch = np.zeros((3, loops.AT_ONCE), dtype=np.uint64)
+        scratch = np.zeros((3, search_loops.AT_ONCE), dtype=np.uint64)
         found, filled = np.zeros(len(names), dtype=np.uint64), np.zeros(1, dtype=np.int64)
         firsts, seconds = int((names >> np.uint64(32)).max()) + 1, int((names & np.uint64(0xFFFFFFFF)).max()) + 1
-        for start in range(0, len(names), loops.AT_ONCE):
-            some = names[start : start + loops.AT_ONCE]
+        for start in range(0, len(names), search_loops.AT_ONCE):
+            some = names[start : start + search_loops.AT_ONCE]
             scratch[0, : len(some)] = some
             while not run_loops.marked(len(some), self.turn, self.marks.columns, scratch, found, filled):
                 self.marks.make_room(firsts, seconds, 1 << 40)
@@ -86,7 +86,7 @@ def test_marks_that_several_workers_have_lost_are_set_again() -> None:
     # A name may be found by several workers, but no name that had a mark before they began.
     later = {name for names in found for name in names}
     assert later == set(distinct) - set(before)
-    scratch, columns = np.zeros((2, loops.AT_ONCE), dtype=np.uint64), marking.marks.columns
+    scratch, columns = np.zeros((2, search_loops.AT_ONCE), dtype=np.uint64), marking.marks.columns
     run_loops.marked_again(np.array(distinct, dtype=np.uint64), marking.turn, columns, scratch)
     assert marking.worker(all_names) == []
 
@@ -97,7 +97,7 @@ def test_each_lost_mark_is_set_again(turn: int) -> None:
     names = np.unique(names_of(np.random.default_rng(4), 40, 900, 3000))
     assert marking.worker(names) == names.tolist()
     turned = names << np.uint64(turn) | names >> np.uint64(64 - turn & 63)
-    scratch, columns = np.zeros((2, loops.AT_ONCE), dtype=np.uint64), marking.marks.columns
+    scratch, columns = np.zeros((2, search_loops.AT_ONCE), dtype=np.uint64), marking.marks.columns
     assert run_loops.marked_again(turned, marking.turn, columns, scratch) == 0
     tiles = marking.marks.held[2]
     tiles[: int(columns[run_loops.ROOM]) * TILE // 8] &= np.uint64(0x5555555555555555)
@@ -134,8 +134,8 @@ def test_marks_are_dropped_before_a_limit_ends_the_search() -> None:
 def test_marks_that_take_more_than_a_table_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     for states, kept in ((1000, True), (10, False)):
         some = Marks(Account(None))
-        monkeypatch.setattr(marks, "LITTLE", 0)
-        monkeypatch.setattr(marks, "MOST_EACH", 100)
+        monkeypatch.setattr(visited_bits, "LITTLE", 0)
+        monkeypatch.setattr(visited_bits, "MOST_EACH", 100)
         some._tiles = some._account.reserve(1 << 20)
         some.columns[run_loops.TILES], some.columns[run_loops.TAKEN] = some._tiles.ctypes.data, 1
         some.make_room(64, 64, states)
@@ -158,7 +158,7 @@ def test_the_memory_of_a_container_counts(
     file = tmp_path / "memory.max"
     if text is not None:
         file.write_text(text)
-    monkeypatch.setattr(marks, "CONTAINER", (file,))
+    monkeypatch.setattr(visited_bits, "CONTAINER", (file,))
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 // TILE * TILE
     assert Marks(Account(None), 1 << 60)._most == (most or machine)
 

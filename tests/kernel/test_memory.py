@@ -12,9 +12,10 @@ from typing import Any
 import psutil
 import pytest
 
-from isrcheck.checker import checking, memory
-from isrcheck.checker.checking import check
-from isrcheck.checker.engines.local.checkpoint import MANIFEST
+from isrcheck.checker.analysis import check as check_module
+from isrcheck.checker.analysis import free_memory
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.engines.explicit.checkpoint import MANIFEST
 
 MIB = 1 << 20
 
@@ -35,7 +36,7 @@ def test_a_group_of_version_two_limits_what_is_free(tmp_path: Path) -> None:
     own_groups(tmp_path, "0::/")
     stat = f"anon {100 * MIB}\ninactive_file {30 * MIB}\nactive_file {20 * MIB}"
     group(tmp_path / "sys/fs/cgroup", memory_max=str(400 * MIB), memory_current=str(150 * MIB), memory_stat=stat)
-    assert memory.free_memory(tmp_path) == 280 * MIB
+    assert free_memory.free_memory(tmp_path) == 280 * MIB
 
 
 def test_the_narrowest_group_on_the_way_up_decides(tmp_path: Path) -> None:
@@ -44,7 +45,7 @@ def test_the_narrowest_group_on_the_way_up_decides(tmp_path: Path) -> None:
     group(top / "pods/pod/job", memory_max="max", memory_current="5")
     group(top / "pods/pod", memory_max=str(100 * MIB), memory_current=str(60 * MIB))
     group(top / "pods", memory_max=str(500 * MIB), memory_current=str(90 * MIB))
-    assert memory.free_memory(tmp_path) == 40 * MIB
+    assert free_memory.free_memory(tmp_path) == 40 * MIB
 
 
 def test_a_group_of_version_one_limits_what_is_free(tmp_path: Path) -> None:
@@ -53,7 +54,7 @@ def test_a_group_of_version_one_limits_what_is_free(tmp_path: Path) -> None:
     top = tmp_path / "sys/fs/cgroup/memory"
     stat = f"inactive_file 1\ntotal_inactive_file {7 * MIB}"
     group(top, memory_limit_in_bytes=str(50 * MIB), memory_usage_in_bytes=str(20 * MIB), memory_stat=stat)
-    assert memory.free_memory(tmp_path) == 37 * MIB
+    assert free_memory.free_memory(tmp_path) == 37 * MIB
 
 
 def test_no_limit_and_nothing_left(tmp_path: Path) -> None:
@@ -65,10 +66,10 @@ def test_no_limit_and_nothing_left(tmp_path: Path) -> None:
     }.items():
         own_groups(tmp_path / name, "0::/", "damaged")
         group(tmp_path / name / "sys/fs/cgroup", **files)
-        assert memory.free_memory(tmp_path / name) > available // 2
+        assert free_memory.free_memory(tmp_path / name) > available // 2
     own_groups(tmp_path / "full", "0::/")
     group(tmp_path / "full/sys/fs/cgroup", memory_max="5000", memory_current="9000")
-    assert memory.free_memory(tmp_path / "full") == 0
+    assert free_memory.free_memory(tmp_path / "full") == 0
 
 
 @pytest.mark.exhaustive
@@ -77,7 +78,7 @@ def test_by_default_a_search_takes_nine_tenths_of_what_its_group_has_left(
 ) -> None:
     own_groups(tmp_path, "0::/")
     group(tmp_path / "sys/fs/cgroup", memory_max=str(40 * MIB), memory_current=str(10 * MIB))
-    monkeypatch.setattr(checking, "free_memory", lambda: memory.free_memory(tmp_path))
+    monkeypatch.setattr(check_module, "free_memory", lambda: free_memory.free_memory(tmp_path))
     settings = {"log_size": 3, "max_records": 3, "max_leader_epoch": 3}
     found = check("kip-320", settings, workers=1)
     assert (found.exit_code, found.verdict) == (152, "incomplete")
@@ -210,6 +211,6 @@ def test_what_memory_has_no_room_for_the_disk_has(tmp_path: Path) -> None:
 def test_the_peak_of_a_process_is_not_that_of_who_started_it(tmp_path: Path) -> None:
     # What `getrusage` says of a process begins with the size of its parent.
     ballast = bytearray(b"x") * (400 * MIB)
-    assert memory.peak_memory() > len(ballast)
+    assert free_memory.peak_memory() > len(ballast)
     report = limited("3/3/3/2", 24 * MIB, tmp_path / "report")
     assert report["peak_rss_bytes"] < len(ballast)

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from isrcheck.checker.kernel import native
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.kernel.objects import VARIABLE, Folder, objects
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.kernel import llvm_compiler
+from isrcheck.checker.kernel.code_cache import VARIABLE, Folder, objects
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.cli.running import counter, run
 from tests.kernel.toys import ring
 
@@ -33,13 +33,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
 @pytest.fixture
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The list of the modules that are compiled, in order."""
-    seen, optimised = [], native._optimised
+    seen, optimised = [], llvm_compiler._optimised
 
     def noted(text: str, machine: Any) -> Any:
         seen.append(text)
         return optimised(text, machine)
 
-    monkeypatch.setattr(native, "_optimised", noted)
+    monkeypatch.setattr(llvm_compiler, "_optimised", noted)
     return seen
 
 
@@ -208,12 +208,12 @@ def test_what_runs_on_columns_is_not_compiled(folder: Folder, compilations: list
 
 
 def test_what_an_object_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = native.surroundings()
-    assert native._machine().triple in before
-    name, features = native._processor()
+    before = llvm_compiler.surroundings()
+    assert llvm_compiler._machine().triple in before
+    name, features = llvm_compiler._processor()
     for other in (("another", features), (name, "+other")):
-        monkeypatch.setattr(native, "_processor", lambda other=other: other)
-        assert native.surroundings() != before
+        monkeypatch.setattr(llvm_compiler, "_processor", lambda other=other: other)
+        assert llvm_compiler.surroundings() != before
 
 
 def test_the_command_says_where_and_how_large_and_clears(folder: Folder, tmp_path: Path) -> None:
@@ -236,9 +236,9 @@ def test_nothing_is_kept_where_the_variable_is_empty(monkeypatch: pytest.MonkeyP
 
 
 DIGEST = """
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.library import load_model_class
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.model.semantics.tracing import trace
 
 loaded = load_model_class("majority")
 model = loaded.cls(replicas=5, votes="at-once", crashes=3, restarts=False, timeouts=0)

@@ -6,9 +6,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.places import Places
-from isrcheck.checker.engines.local.store import Store
+from isrcheck.checker.engines.explicit import search_loops
+from isrcheck.checker.engines.explicit.levels import Places
+from isrcheck.checker.engines.explicit.table_store import Store
 from isrcheck.checker.kernel.layout import Layout, Words
 from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of
@@ -69,7 +69,7 @@ def test_both_sizes_of_entries_and_entries_behind_their_bucket() -> None:
         store, inside, _ = filled(widths, np.random.default_rng(1), levels, 60_000)
         places = Places(store)
         assert (places.states(places.names(places.find(inside)[0])) == inside).all()
-        sizes |= set(store.partitions[:, loops.SIZE].tolist())
+        sizes |= set(store.partitions[:, search_loops.SIZE].tolist())
         displaced += displaced_in(store)
     assert sizes == {4, 8}
     assert displaced > 0
@@ -79,7 +79,7 @@ def displaced_in(store: Store) -> int:
     """The number of entries that are not in the bucket of their name, but behind it."""
     displaced = 0
     for p, tables in enumerate(store._tables):
-        rest, size = int(store.partitions[p, loops.REST]), int(store.partitions[p, loops.SIZE])
+        rest, size = int(store.partitions[p, search_loops.REST]), int(store.partitions[p, search_loops.SIZE])
         entries = tables[0].view(np.uint32 if size == 4 else np.uint64)
         displaced += int(((entries >> rest & 7 != 0) & (entries != 0)).sum())
     return displaced

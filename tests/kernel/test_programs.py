@@ -7,12 +7,12 @@ from collections import Counter
 import pytest
 
 from isrcheck.checker.kernel import programs
+from isrcheck.checker.kernel.bytecode import Part, Register
+from isrcheck.checker.kernel.column_operators import Writer
 from isrcheck.checker.kernel.layout import Layout
-from isrcheck.checker.kernel.operators import Writer
-from isrcheck.checker.kernel.registers import Part, Register
-from isrcheck.checker.library import load_model_class
-from isrcheck.model.language.expressions import LARGEST, add, constant, leaf
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.model.semantics.expressions import LARGEST, add, constant, leaf
+from isrcheck.model.semantics.tracing import trace
 from tests.kernel.toys import leaves_of
 
 

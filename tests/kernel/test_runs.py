@@ -18,33 +18,32 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isrcheck import check
-from isrcheck.checker.engines.local import (
-    buckets,
-    loops,
-    marks,
+from isrcheck.checker.engines.explicit import bucket_sort as buckets
+from isrcheck.checker.engines.explicit import (
+    large_search,
     run_loops,
-    run_search,
     run_store,
     runs,
-    searching,
+    search_loops,
     sort_loops,
+    store_search,
+    visited_bits,
 )
-from isrcheck.checker.engines.local.account import Account, OutOfMemory
-from isrcheck.checker.engines.local.buckets import FEWER_SLICES, MOST_BITS, SLICES, Buckets
-from isrcheck.checker.engines.local.levelwise import Stopped
-from isrcheck.checker.engines.local.loops import NONE, UNTIL
-from isrcheck.checker.engines.local.loops import taken as loops_taken
-from isrcheck.checker.engines.local.memory_file import MemoryFile
-from isrcheck.checker.engines.local.run_search import RunSearch
-from isrcheck.checker.engines.local.run_store import RunStore
-from isrcheck.checker.engines.local.searching import Search
-from isrcheck.checker.engines.local.small import PLENTY
-from isrcheck.checker.engines.local.stored import one_by_one
-from isrcheck.checker.engines.local.table_search import TableSearch
-from isrcheck.checker.exploration import Exploration, Limits, Storing
-from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.engines.explicit.bucket_sort import FEWER_SLICES, MOST_BITS, SLICES, Buckets
+from isrcheck.checker.engines.explicit.large_search import RunSearch, TableSearch
+from isrcheck.checker.engines.explicit.level_search import Stopped
+from isrcheck.checker.engines.explicit.memory_account import Account, OutOfMemory
+from isrcheck.checker.engines.explicit.run_store import RunStore
+from isrcheck.checker.engines.explicit.runs import MemoryFile
+from isrcheck.checker.engines.explicit.search_loops import NONE, UNTIL
+from isrcheck.checker.engines.explicit.search_loops import taken as loops_taken
+from isrcheck.checker.engines.explicit.small_search import PLENTY
+from isrcheck.checker.engines.explicit.state_store import one_by_one
+from isrcheck.checker.engines.explicit.store_search import Search
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.jit import Loop
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.kernel.loops import Loop
+from isrcheck.checker.results.exploration import Exploration, Limits, Storing
 from isrcheck.model.language.domains import number
 from tests.agreement.profiles import examples
 from tests.kernel.large import search
@@ -226,8 +225,8 @@ def test_uneven_names_get_more_buckets_which_the_next_level_has_at_once(monkeypa
 @pytest.fixture
 def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """So little memory that levels of some hundred states go to the disk in several runs, and are merged in ranges."""
-    monkeypatch.setattr(run_store, "LEAST", 2 * loops.AT_ONCE)
-    monkeypatch.setattr(run_store, "MOST", 4 * loops.AT_ONCE)
+    monkeypatch.setattr(run_store, "LEAST", 2 * search_loops.AT_ONCE)
+    monkeypatch.setattr(run_store, "MOST", 4 * search_loops.AT_ONCE)
     monkeypatch.setattr(run_store, "LARGEST_RANGE", 1)
     monkeypatch.setattr(run_store, "LEAST_RANGE", 1)
 
@@ -318,10 +317,10 @@ def test_a_space_much_larger_than_the_room_is_the_same(
     kind: str, workers: int, symmetry: bool, marking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if marking == "never":
-        monkeypatch.setattr(marks.Marks, "begin", lambda self, firsts, seconds: None)
+        monkeypatch.setattr(visited_bits.Marks, "begin", lambda self, firsts, seconds: None)
     elif marking == "at first":
         for name, value in (("FIRST_TILES", 16), ("LITTLE", 20_000), ("MOST_EACH", 0)):
-            monkeypatch.setattr(marks, name, value)
+            monkeypatch.setattr(visited_bits, name, value)
     marking_at, close = list[bool](), RunStore.close
 
     def noted(store: RunStore) -> int:
@@ -331,7 +330,7 @@ def test_a_space_much_larger_than_the_room_is_the_same(
     monkeypatch.setattr(RunStore, "close", noted)
     question: dict[str, Any] = {"keep_going": True, "symmetry": symmetry}
     one = check("kip-320", SMALL, **question)
-    monkeypatch.setattr(sys.modules["isrcheck.checker.engines.local.search"], "_small", lambda words: 0)
+    monkeypatch.setattr(sys.modules["isrcheck.checker.engines.explicit.search"], "_small", lambda words: 0)
     storing = Storing() if kind == "memory" else Storing("disk", str(tmp_path))
     other = check("kip-320", SMALL, **question, workers=workers, storing=storing)
     assert sum(one.levels if one.orbits is None else one.orbits.states) > 30_000
@@ -366,7 +365,7 @@ def test_a_search_that_ends_while_it_settles_has_its_whole_levels(
             raise Stopped("time")
         between(self, level, seconds, expanded)
 
-    monkeypatch.setattr(run_search.RunSearch, "_between", late)
+    monkeypatch.setattr(large_search.RunSearch, "_between", late)
     storing = Storing("disk", str(tmp_path))
     found, levels = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=storing)
     assert found.stopped == "time"
@@ -386,8 +385,8 @@ def test_with_marks_no_run_is_read_and_small_levels_wake_no_thread(
         raise AssertionError
 
     wanted, _ = search(grid([60, 60]), keep_going=True, deadlock=True, limits=Limits(), report=None)
-    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
-    monkeypatch.setattr(run_search, "MOST_PASSED", 0)
+    monkeypatch.setattr(large_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(large_search, "MOST_PASSED", 0)
     monkeypatch.setattr(run_store, "Known", refused)
     monkeypatch.setattr(ThreadPoolExecutor, "submit", refused)
     monkeypatch.setattr(ThreadPoolExecutor, "map", refused)
@@ -401,7 +400,7 @@ def test_with_marks_no_run_is_read_and_small_levels_wake_no_thread(
 @pytest.fixture
 def without_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without marks, runs are read again at each level. So a space of many small levels goes to a table."""
-    monkeypatch.setattr(marks.Marks, "begin", lambda self, *numbers: None)
+    monkeypatch.setattr(visited_bits.Marks, "begin", lambda self, *numbers: None)
 
 
 @pytest.mark.usefixtures("without_marks")
@@ -410,7 +409,7 @@ def without_marks(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_space_of_many_small_levels_goes_to_a_table(monkeypatch: pytest.MonkeyPatch, workers: int) -> None:
     """Before, between or behind its levels, nothing is lost or counted twice."""
     toy = grid([60, 60])
-    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(large_search, "LEAST_STATES", 1)
     tables = list[TableSearch]()
     explore = TableSearch.explore
 
@@ -419,7 +418,7 @@ def test_a_space_of_many_small_levels_goes_to_a_table(monkeypatch: pytest.Monkey
         return explore(self, *given)
 
     def found(most: int) -> Exploration:
-        monkeypatch.setattr(run_search, "MOST_PASSED", most)
+        monkeypatch.setattr(large_search, "MOST_PASSED", most)
         one, levels = search(
             toy, keep_going=True, deadlock=True, limits=Limits(), report=None, workers=workers,
         )  # fmt: skip
@@ -445,9 +444,9 @@ def test_counts_and_traces_are_the_same_after_a_change_of_store(
     question: dict[str, Any] = {"keep_going": True, "symmetry": symmetry}
     one = check("kip-101", {"replicas": 2}, **question)
     assert one.verdict == "violated"
-    monkeypatch.setattr(sys.modules["isrcheck.checker.engines.local.search"], "_small", lambda words: 64)
-    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
-    monkeypatch.setattr(run_search, "MOST_PASSED", most)
+    monkeypatch.setattr(sys.modules["isrcheck.checker.engines.explicit.search"], "_small", lambda words: 64)
+    monkeypatch.setattr(large_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(large_search, "MOST_PASSED", most)
     other = check("kip-101", {"replicas": 2}, **question, workers=2)
     assert essence(one.to_json()) == essence(other.to_json())
 
@@ -464,12 +463,12 @@ def test_a_space_may_turn_out_deep_at_its_very_end(monkeypatch: pytest.MonkeyPat
         between(self)
 
     question: dict[str, Any] = {"keep_going": True, "deadlock": True, "limits": Limits(), "report": None}
-    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
-    monkeypatch.setattr(run_search, "MOST_PASSED", 1 << 60)
+    monkeypatch.setattr(large_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(large_search, "MOST_PASSED", 1 << 60)
     monkeypatch.setattr(RunSearch, "_between_levels", noted)
     wanted, _ = search(toy, **question)
     assert passed[-1] > passed[-2]
-    monkeypatch.setattr(run_search, "MOST_PASSED", (passed[-1] + passed[-2]) / 2)
+    monkeypatch.setattr(large_search, "MOST_PASSED", (passed[-1] + passed[-2]) / 2)
     found, _ = search(toy, **question)
     assert (found.levels, found.stopped) == (wanted.levels, None)
 
@@ -480,9 +479,9 @@ def test_without_memory_for_a_table_the_runs_go_on(monkeypatch: pytest.MonkeyPat
     toy, tables = grid([60, 60]), list[TableSearch]()
     question: dict[str, Any] = {"keep_going": True, "deadlock": True, "report": None}
     wanted, _ = search(toy, **question, limits=Limits())
-    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
-    monkeypatch.setattr(run_search, "MOST_PASSED", 10)
-    monkeypatch.setattr(run_search, "MOST_EACH", PLENTY)
+    monkeypatch.setattr(large_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(large_search, "MOST_PASSED", 10)
+    monkeypatch.setattr(large_search, "MOST_EACH", PLENTY)
     monkeypatch.setattr(TableSearch, "explore", lambda self, *_: tables.append(self))
     found, _ = search(toy, **question, limits=Limits(memory=PLENTY))
     assert found.levels == wanted.levels and not tables
@@ -499,7 +498,7 @@ def test_what_ends_the_search_before_the_table_is_filled_leaves_whole_levels(
     toy = grid([60, 60])
     question: dict[str, Any] = {"keep_going": True, "deadlock": True, "limits": Limits(), "report": None}
     wanted, _ = search(toy, **question)
-    monkeypatch.setattr(run_search, "LEAST_STATES", 1)
+    monkeypatch.setattr(large_search, "LEAST_STATES", 1)
     monkeypatch.setattr(TableSearch, "explore", ended)
     found, levels = search(toy, **question)
     assert (found.stopped, found.levels) == (stopped, wanted.levels[: len(found.levels)])
@@ -517,7 +516,7 @@ def test_what_cannot_be_read_again_is_said(tmp_path: Path, monkeypatch: pytest.M
 
 def test_several_workers_settle_ranges_in_their_order() -> None:
     """The order does not depend on the time of each range. After an error in a range nobody continues."""
-    from isrcheck.checker.engines.local.team import Team
+    from isrcheck.checker.engines.explicit.workers import Team
 
     team, begun = Team(2), []
 
@@ -607,7 +606,7 @@ def test_workers_come_to_the_end_of_a_level_however_little_they_do_at_a_time(
     def slow(self: Search, level: int, seconds: float, expanded: int) -> None:
         between(self, level, seconds, expanded)
         self._work = work
-        if seconds and not expanded and not self.store.shared[loops.PAUSE]:  # nothing had to grow
+        if seconds and not expanded and not self.store.shared[search_loops.PAUSE]:  # nothing had to grow
             idle.append(level)
             assert len(idle) < 20, "the workers do nothing, again and again"
 
@@ -641,9 +640,9 @@ def test_what_is_done_at_a_time_adapts_to_the_speed(monkeypatch: pytest.MonkeyPa
 def test_however_little_fits_anywhere_every_state_is_expanded_once(data: st.DataObject) -> None:
     """Small batches, pieces that are not full, workers that pause all the time, too little room for names and marks."""
     bits, work = data.draw(st.sampled_from([3, 5, 8])), data.draw(st.sampled_from([1, 300, 1 << 14]))
-    least, most = (data.draw(st.sampled_from(some)) * loops.AT_ONCE for some in ([2, 4, 64], [4, 16, 1 << 16]))
+    least, most = (data.draw(st.sampled_from(some)) * search_loops.AT_ONCE for some in ([2, 4, 64], [4, 16, 1 << 16]))
     little: dict[Any, dict[str, Any]] = {
-        searching: {"batch_bits": lambda transitions: bits, "BATCHES_EACH": 1},
+        store_search: {"batch_bits": lambda transitions: bits, "BATCHES_EACH": 1},
         buckets: {
             "LEAST_TOGETHER": data.draw(st.sampled_from([100, 5000])),
             "BUCKET": data.draw(st.sampled_from([5, 14])),
@@ -688,7 +687,7 @@ def taking(shared, count, until, out):  # type: ignore[no-untyped-def]
 
 
 def test_each_number_is_taken_by_one_worker() -> None:
-    count, shared = 1 << 20, np.zeros(loops.SHARED, dtype=np.int64)
+    count, shared = 1 << 20, np.zeros(search_loops.SHARED, dtype=np.int64)
     outs = np.empty((4, count), dtype=np.int64)
     taking(shared, 0, 1, outs[0])  # compiled here, not by all at once
     with ThreadPoolExecutor(4) as pool:

@@ -11,14 +11,16 @@ from subprocess import run
 import numpy as np
 import pytest
 
-from isrcheck.checker.engines.local import large, ready, search, small
-from isrcheck.checker.engines.local.arranged import Arranged
-from isrcheck.checker.engines.local.small import SmallSearch, TooLarge
-from isrcheck.checker.exploration import Exploration, Limits, Progress
-from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.engines.explicit import large_search as large
+from isrcheck.checker.engines.explicit import search_cache, small_search
+from isrcheck.checker.engines.explicit.large_kernel import Arranged
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.engines.explicit.small_search import SmallSearch, TooLarge
+from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.model.language.expressions import eq, le, leaf, lt
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.results.exploration import Exploration, Limits, Progress
+from isrcheck.model.semantics.expressions import eq, le, leaf, lt
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.kernel.toys import grid, leaves_of, number, predicate, ring
 
 ANYTHING = {"keep_going": False, "deadlock": True, "limits": Limits(), "report": None}
@@ -86,7 +88,7 @@ def test_an_interrupt_after_the_end_of_a_search_loses_nothing(monkeypatch: pytes
     toy = grid([10, 10])
     anything = {**ANYTHING, "keep_going": True}
     wanted = search(toy, **anything)[0]  # type: ignore[arg-type]
-    monkeypatch.setattr(ready, "note_compiled", interrupted)
+    monkeypatch.setattr(search_cache, "note_compiled", interrupted)
     found = search(toy, **anything, small=50)[0]  # type: ignore[arg-type]
     assert found.stopped == "interrupt"
     assert essence(replace(found, stopped=None)) == essence(wanted)
@@ -102,20 +104,20 @@ def test_arrays_explore_more_where_the_other_search_was_never_compiled(
 
     def explored(side: int) -> bool:
         """True if the small search explores the whole state space."""
-        return isinstance(search(grid([side, 10]), **ANYTHING)[1], small.SmallLevels)  # type: ignore[arg-type]
+        return isinstance(search(grid([side, 10]), **ANYTHING)[1], small_search.SmallLevels)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(ready, "_loaded", False)
+    monkeypatch.setattr(search_cache, "_loaded", False)
     assert [explored(10), explored(10), explored(20)] == [True, True, False]
     assert [explored(10), explored(5)] == [False, True]
-    monkeypatch.setattr(ready, "_loaded", False)  # as in another process
+    monkeypatch.setattr(search_cache, "_loaded", False)  # as in another process
     assert not explored(10)
     monkeypatch.setenv("ISRCHECK_CACHE", "")
     assert not explored(10)  # nothing is kept, but this process has the loops
-    monkeypatch.setattr(ready, "_loaded", False)
+    monkeypatch.setattr(search_cache, "_loaded", False)
     assert explored(10)
     # Of wide states arrays explore fewer.
     for words, whole in ((150, True), (99, False)):
-        monkeypatch.setattr(ready, "_loaded", False)
+        monkeypatch.setattr(search_cache, "_loaded", False)
         monkeypatch.setattr(module, "WORDS_AT_FIRST", words)
         assert explored(10) == whole
 
@@ -149,8 +151,8 @@ def test_states_with_one_hash_are_found_all_the_same(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Kernel, "hashes", lambda self, states: hashes(self, states) & np.uint64(1))
     found, levels = search(toy, **ANYTHING)  # type: ignore[arg-type]
     assert essence(found) == essence(wanted)
-    with pytest.raises(small.Ambiguous):
-        small.Known.of(levels.kernel, targets)
+    with pytest.raises(small_search.Ambiguous):
+        small_search.Known.of(levels.kernel, targets)
     same = levels.edges_into(3, targets)
     assert np.array_equal(same.targets, edges.targets)
     assert sorted(zip(same.transition, same.target, strict=True)) == sorted(
@@ -167,7 +169,7 @@ def test_an_interrupt_and_the_time_leave_whole_levels() -> None:
 
     monkey = pytest.MonkeyPatch()
     with monkey.context() as patched:
-        patched.setattr(small, "BLOCK", 64)
+        patched.setattr(small_search, "BLOCK", 64)
         found = SmallSearch(toy, Kernel(toy), Limits(), interrupt, 0.0).explore(False, False)
     whole = search(toy, **ANYTHING)[0].levels  # type: ignore[arg-type]
     assert (found.stopped, found.levels) == ("interrupt", whole[: len(found.levels)])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.local.state_set import LEAST_SLOTS, StateSet
+from isrcheck.checker.engines.explicit.small_search import LEAST_SLOTS, StateSet
 from tests.agreement.profiles import examples
 
 

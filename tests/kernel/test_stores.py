@@ -11,9 +11,9 @@ from hypothesis import given
 
 from isrcheck import check
 from isrcheck.checker.cli import main
-from isrcheck.checker.engines.local import NativeLevels
-from isrcheck.checker.exploration import Exploration, Limits, Storing
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.engines.explicit.levels import NativeLevels
+from isrcheck.checker.results.exploration import Exploration, Limits, Storing
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.local import loops
-from isrcheck.checker.engines.local.dictionaries import pairs_of
-from isrcheck.checker.engines.local.store import BEHIND_BITS, PARTITIONS, Store
+from isrcheck.checker.engines.explicit import search_loops
+from isrcheck.checker.engines.explicit.compressed_ids import pairs_of
+from isrcheck.checker.engines.explicit.table_store import BEHIND_BITS, PARTITIONS, Store
 from isrcheck.checker.kernel.layout import Layout, Words
 from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of
@@ -27,15 +27,19 @@ class Table:
     """A table with partitions of `buckets` buckets each, for names below two bounds. Tests fill it directly."""
 
     def __init__(self, buckets: int, firsts: int, seconds: int, size: int, room: int | None = None) -> None:
-        self.rows = np.zeros((PARTITIONS, loops.COLUMNS), dtype=np.uint64)
+        self.rows = np.zeros((PARTITIONS, search_loops.COLUMNS), dtype=np.uint64)
         memory = np.zeros(8 * (PARTITIONS * buckets + 1), dtype=np.uint64)
         self._memory, self._at = memory, memory.ctypes.data + -memory.ctypes.data % 64
         rest = ((firsts * seconds - 1) // buckets).bit_length()
         assert rest + BEHIND_BITS + 6 <= 8 * size
         for p, row in enumerate(self.rows):
-            row[loops.TABLE], row[loops.CAPACITY], row[loops.SIZE] = self._at + 64 * buckets * p, buckets, size
-            row[loops.FIRSTS], row[loops.SECONDS], row[loops.REST] = firsts, seconds, rest
-            row[loops.ROOM] = 64 // size * buckets if room is None else room
+            row[search_loops.TABLE], row[search_loops.CAPACITY], row[search_loops.SIZE] = (
+                self._at + 64 * buckets * p,
+                buckets,
+                size,
+            )
+            row[search_loops.FIRSTS], row[search_loops.SECONDS], row[search_loops.REST] = firsts, seconds, rest
+            row[search_loops.ROOM] = 64 // size * buckets if room is None else room
         self.capacity = 64 // size * buckets
 
     def enter(self, names: Iterable[Name], level: int) -> tuple[int, list[Name]]:
@@ -44,14 +48,14 @@ class Table:
         done, new = self.enter_packed(packed, level)
         return done, [unpacked(n) for n in new.tolist()]
 
-    def enter_packed(self, names: Words, level: int, at_once: int = loops.AT_ONCE) -> tuple[int, Words]:
+    def enter_packed(self, names: Words, level: int, at_once: int = search_loops.AT_ONCE) -> tuple[int, Words]:
         chunk, filled = np.zeros(len(names) + 1, dtype=np.uint64), np.zeros(1, dtype=np.uint64)
-        scratch, kept = np.zeros((4, loops.AT_ONCE), dtype=np.uint64), np.zeros(1, dtype=np.int64)
+        scratch, kept = np.zeros((4, search_loops.AT_ONCE), dtype=np.uint64), np.zeros(1, dtype=np.int64)
         rows, place, done = names.copy(), np.uint64(chunk.ctypes.data), 0
         while done < len(names):
             size = min(at_once, len(names) - done)
             scratch[0, :size] = names[done : done + size]
-            came = loops.enter(
+            came = search_loops.enter(
                 size, self.rows, np.uint64(level), scratch, np.uint64(rows.ctypes.data), kept, done, 1, place, filled
             )
             done += came
@@ -60,11 +64,11 @@ class Table:
         return done, chunk[: int(filled[0])]
 
     def names(self, level: int) -> list[Name]:
-        levels, scratch = (np.uint64(level), np.uint64(level)), np.zeros((2, loops.AT_ONCE), dtype=np.uint64)
+        levels, scratch = (np.uint64(level), np.uint64(level)), np.zeros((2, search_loops.AT_ONCE), dtype=np.uint64)
         counts = np.zeros(1, dtype=np.int64)
-        loops.counted(self.rows, 0, PARTITIONS, levels, scratch, counts)
+        search_loops.counted(self.rows, 0, PARTITIONS, levels, scratch, counts)
         out = np.zeros(int(counts[0]), dtype=np.uint64)
-        loops.of_levels(self.rows, 0, PARTITIONS, levels, scratch, np.zeros(1, dtype=np.int64), out)
+        search_loops.of_levels(self.rows, 0, PARTITIONS, levels, scratch, np.zeros(1, dtype=np.int64), out)
         return [unpacked(n) for n in out.tolist()]
 
 
@@ -75,7 +79,8 @@ def unpacked(name: int) -> Name:
 def names_at(p: int, values: Iterable[int], firsts: int, seconds: int) -> list[Name]:
     """The names that `permuted` maps to these values in a partition."""
     return [
-        unpacked(loops.recovered(np.uint64(v), np.uint64(p), np.uint64(firsts), np.uint64(seconds))) for v in values
+        unpacked(search_loops.recovered(np.uint64(v), np.uint64(p), np.uint64(firsts), np.uint64(seconds)))
+        for v in values
     ]
 
 
@@ -84,10 +89,10 @@ def test_the_permutation_is_one_to_one_and_undone(firsts: int, seconds: int) -> 
     found = set()
     for first in range(firsts):
         for second in range(seconds * PARTITIONS):
-            h = np.uint64(loops.mixed(np.uint64(first)))
+            h = np.uint64(search_loops.mixed(np.uint64(first)))
             p = (second ^ int(h)) % PARTITIONS
             place = np.uint64(first), np.uint64(second // PARTITIONS)
-            value = loops.permuted(h, *place, np.uint64(firsts), np.uint64(seconds))
+            value = search_loops.permuted(h, *place, np.uint64(firsts), np.uint64(seconds))
             assert int(value) < firsts * seconds
             found.add((p, int(value)))
             assert names_at(p, [value], firsts, seconds) == [(first, second)]
@@ -99,9 +104,9 @@ def test_the_permutation_is_one_to_one_and_undone(firsts: int, seconds: int) -> 
 def test_large_names_come_back(firsts: int, seconds: int, random: st.Random) -> None:
     for _ in range(20):
         first, second = random.randrange(firsts), random.randrange(seconds * PARTITIONS)
-        h = np.uint64(loops.mixed(np.uint64(first)))
+        h = np.uint64(search_loops.mixed(np.uint64(first)))
         place = np.uint64(first), np.uint64(second // PARTITIONS)
-        value = int(loops.permuted(h, *place, np.uint64(firsts), np.uint64(seconds)))
+        value = int(search_loops.permuted(h, *place, np.uint64(firsts), np.uint64(seconds)))
         assert value < firsts * seconds
         assert names_at((second ^ int(h)) % PARTITIONS, [value], firsts, seconds) == [(first, second)]
 
@@ -127,11 +132,11 @@ def test_a_table_is_a_set(size: int, buckets: int, levels: list[list[Name]]) -> 
 def test_names_of_one_bucket_go_to_those_behind_it_and_round_the_end(size: int, home: int) -> None:
     """All names have the same of 9 buckets. When 8 buckets are full, no name fits, and the entered names stay known."""
     buckets, firsts, seconds, p = 9, 300, 20, 77
-    table, fits = Table(buckets, firsts, seconds, size), 64 // size * loops.FARTHEST
+    table, fits = Table(buckets, firsts, seconds, size), 64 // size * search_loops.FARTHEST
     names = names_at(p, range(home, firsts * seconds, buckets), firsts, seconds)
     assert len(set(names)) > fits
     assert table.enter(names, 5) == (fits, names[:fits])
-    assert table.rows[p, loops.FULL] == 1
+    assert table.rows[p, search_loops.FULL] == 1
     assert table.enter(names[:fits], 6) == (fits, [])
     assert sorted(table.names(5)) == sorted(names[:fits])
     assert table.names(6) == []
@@ -168,7 +173,7 @@ def test_a_table_moves_with_its_names_and_levels(before: int, after: int, larger
     found = {level: old.enter(drawn[1000 * level - 1000 : 1000 * level], level)[1] for level in (1, 2, 3)}
     for p in range(PARTITIONS):
         rows = (table.rows[p : p + 1] for table in (old, new))
-        assert loops.moved(*rows, np.uint64(p), np.zeros((4, loops.AT_ONCE), dtype=np.uint64))
+        assert search_loops.moved(*rows, np.uint64(p), np.zeros((4, search_loops.AT_ONCE), dtype=np.uint64))
     for level, names in found.items():
         assert sorted(new.names(level)) == sorted(names)
     assert new.enter(drawn, 4) == (len(drawn), [])
@@ -178,7 +183,9 @@ def test_a_table_that_is_too_small_for_what_moves_there_says_so() -> None:
     buckets, firsts, seconds = 16, 300, 20
     old, new = Table(buckets, firsts, seconds, 4), Table(9, firsts, seconds, 8)
     assert old.enter(names_at(0, range(0, 9 * 65, 9), firsts, seconds), 1)[0] == 65
-    assert not loops.moved(old.rows[:1], new.rows[:1], np.uint64(0), np.zeros((4, loops.AT_ONCE), dtype=np.uint64))
+    assert not search_loops.moved(
+        old.rows[:1], new.rows[:1], np.uint64(0), np.zeros((4, search_loops.AT_ONCE), dtype=np.uint64)
+    )
 
 
 @pytest.mark.parametrize("size", one_in(2, SIZES, EXHAUSTIVE))
@@ -243,7 +250,7 @@ def test_levels_that_entries_of_four_bytes_cannot_say_make_them_wider() -> None:
         store.insert(row.reshape(1, -1))
         store.close()
         assert store.depth == k + 1
-    sizes = set(store.partitions[:, loops.SIZE].tolist())
+    sizes = set(store.partitions[:, search_loops.SIZE].tolist())
     assert sizes <= {4, 8}
     back = [layout.unpack(rows).tolist() for k in range(1, 3001) for rows in store.blocks(k, 10)]
     assert back == [[list(value)] for value in values]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.engines.local.team import Team
+from isrcheck.checker.engines.explicit.workers import Team
 
 MAIN = threading.main_thread()
 

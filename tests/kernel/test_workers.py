@@ -16,13 +16,12 @@ from hypothesis import given
 
 from isrcheck import check
 from isrcheck.checker.cli import main
-from isrcheck.checker.engines.local import NativeLevels
-from isrcheck.checker.engines.local.large import minimum_memory
-from isrcheck.checker.engines.local.store import Store
-from isrcheck.checker.engines.local.table_search import TableSearch
-from isrcheck.checker.exploration import Exploration, Limits, Progress
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.engines.explicit.large_search import TableSearch, minimum_memory
+from isrcheck.checker.engines.explicit.levels import NativeLevels
+from isrcheck.checker.engines.explicit.table_store import Store
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.results.exploration import Exploration, Limits, Progress
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
@@ -104,17 +103,17 @@ def test_one_state_that_many_insert_at_once_is_there_once() -> None:
     start, done = threading.Barrier(8), []
 
     def insert() -> None:
-        from isrcheck.checker.engines.local import loops
+        from isrcheck.checker.engines.explicit import search_loops
 
-        mine, cursor = rows.copy(), np.zeros(loops.CURSOR, dtype=np.int64)
-        cursor[loops.CHUNK] = -1
+        mine, cursor = rows.copy(), np.zeros(search_loops.CURSOR, dtype=np.int64)
+        cursor[search_loops.CHUNK] = -1
         start.wait()
         dictionaries, queue = store.dictionaries, store.queue
-        loops.insert(
+        search_loops.insert(
             np.uint64(mine.ctypes.data), store.words, store.half, store.pairs, dictionaries.columns, dictionaries.pages,
             store.partitions, np.uint64(1), len(rows), queue.free, queue.filled, queue.shared, cursor, *store.arrays(),
         )  # fmt: skip
-        done.append((int(cursor[loops.INSERTED]), int(cursor[loops.NEW])))
+        done.append((int(cursor[search_loops.INSERTED]), int(cursor[search_loops.NEW])))
 
     threads = [threading.Thread(target=insert) for _ in range(8)]
     for thread in threads:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from isrcheck.model.language.domains import Number
-from isrcheck.model.language.expressions import (
+from isrcheck.model.semantics.expressions import (
     FALSE,
     TRUE,
     Expression,
@@ -27,7 +27,7 @@ from isrcheck.model.language.expressions import (
     size,
     union,
 )
-from isrcheck.model.language.system import Label, Predicate, Transition, TransitionSystem, Variable
+from isrcheck.model.semantics.transition_system import Label, Predicate, Transition, TransitionSystem, Variable
 
 
 def number(value: int) -> Expression:

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 import isrcheck.model.language as language
 from isrcheck.checker.engines import reference
-from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.model.language import Model, ModelError
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
 
 FILE: Final = "mistake.py"
 MODEL: Final = '''\

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from isrcheck.checker.library import load_model_class
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import SymbolicState, _Sheet, predicate_at, trace
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.model.semantics.tracing import SymbolicState, _Sheet, predicate_at, trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 ASKING = ("nothing-awaits-acknowledgement", "every-live-replica-follows")
 

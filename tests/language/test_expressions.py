@@ -12,10 +12,10 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language import junctions
-from isrcheck.model.language.expressions import Expression, Kind, Leaf
-from isrcheck.model.language.nodes import interned
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics import nodes as junctions
+from isrcheck.model.semantics.expressions import Expression, Kind, Leaf
+from isrcheck.model.semantics.nodes import interned
 from tests.agreement.profiles import attempts, examples
 
 LEAVES = tuple(

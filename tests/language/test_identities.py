@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.interpreter import Interpreter
 from isrcheck.model.language import (
     Model,
     ModelError,
@@ -25,7 +24,8 @@ from isrcheck.model.language import (
     sequence,
     setting,
 )
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.agreement.test_engines_agree import essence
 from tests.language import mistakes
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing

@@ -156,7 +156,7 @@ def test_a_users_part_is_asked_as_any_model_is(tmp_path: Any) -> None:
         '        """It goes."""\n'
         "        s.on = True\n"
     )
-    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.registry.loader import load_model_class
 
     with pytest.raises(ModelError, match=r"mine\.py:12: .*`is`|mine\.py:12: .* is "):
         check(load_model_class(str(tmp_path / "mine.py")).cls)

@@ -8,7 +8,7 @@ import pytest
 
 from isrcheck import check
 from isrcheck.model.language import Model, ModelError, UnknownName, action, flag, number, record, sequence, setting
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing, text_of
 
 BRANCH = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"

@@ -8,9 +8,9 @@ import pytest
 
 from isrcheck import check
 from isrcheck.model.language import BrokerId, ModelError, bag, broker, channel, flag, per, scalarset
-from isrcheck.model.language.texts import NotRead
-from isrcheck.model.language.tracing import trace, traced_value
-from isrcheck.model.language.written import value_of
+from isrcheck.model.language.condition_grammar import NotRead
+from isrcheck.model.language.text_conditions import value_of
+from isrcheck.model.semantics.tracing import trace, traced_value
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing
 from tests.toys.termination import Termination
 

@@ -14,9 +14,10 @@ import pytest
 
 import isrcheck.model.language as language
 from isrcheck import check
-from isrcheck.checker.library import load_model_class, model_names
-from isrcheck.model.language import ModelError, running
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.registry.loader import load_model_class, model_names
+from isrcheck.model.language import ModelError
+from isrcheck.model.semantics import method_calls
+from isrcheck.model.semantics.tracing import trace
 from tests.language.mistakes import FILE, line_of, made, said_by_running, said_by_tracing, text_of
 from tests.marks import EXHAUSTIVE, one_in
 
@@ -682,23 +683,23 @@ def test_initial_states_of_which_none_is_counted_are_refused() -> None:
 
 @pytest.mark.parametrize("name", one_in(3, model_names(), EXHAUSTIVE))
 def test_models_that_ship_do_nothing_of_this(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(running, "SHIPPED", "isrcheck.model.language")
+    monkeypatch.setattr(method_calls, "SHIPPED", "isrcheck.model.language")
     for kept in ("_reached", "_walked", "_settled"):
-        monkeypatch.setattr(running, kept, {})
-    before, ask = [], running._ask
+        monkeypatch.setattr(method_calls, kept, {})
+    before, ask = [], method_calls._ask
 
     def remembered(function: FunctionType) -> bool:
         before.append((function, function.__code__))
         return ask(function)
 
-    monkeypatch.setattr(running, "_ask", remembered)
-    running.is_a_modellers.cache_clear()
+    monkeypatch.setattr(method_calls, "_ask", remembered)
+    method_calls.is_a_modellers.cache_clear()
     try:
         loaded = load_model_class(name)
         assert trace(loaded.cls(), loaded.chosen(None)).transitions
         assert any("@run" in method.__code__.co_names for method in loaded.cls.actions().values())
     finally:
-        running.is_a_modellers.cache_clear()
+        method_calls.is_a_modellers.cache_clear()
         for function, code in reversed(before):
             function.__code__ = code
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.results import Step, Trace
-from isrcheck.checker.traces.files import label_of
-from isrcheck.checker.traces.replay import replay
+from isrcheck.checker.results.result import Step, Trace
+from isrcheck.checker.trace.step_replay import replay
+from isrcheck.checker.trace.trace_files import label_of
 from isrcheck.model.language import Model, ModelError, action, invariant, number, setting
-from isrcheck.model.language.concrete import holds, initial_states
-from isrcheck.model.language.tracing import trace as traced
+from isrcheck.model.semantics.concrete_state import holds, initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace as traced
 
 
 class Clock(Model):

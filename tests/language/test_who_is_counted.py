@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.model.language import (
+from isrcheck.model.language import (  # fmt: skip
     Model,
     ModelError,
     action,
@@ -19,7 +19,7 @@ from isrcheck.model.language import (
     scalarset,
     set_of,
     setting,
-)  # fmt: skip
+)
 
 client = scalarset("client")
 

@@ -10,8 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from isrcheck import check
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.traces.evaluated import evaluated
+from isrcheck.checker.trace.trace_evaluation import evaluated
 from isrcheck.model.language import (
     Model,
     ModelError,
@@ -31,11 +30,12 @@ from isrcheck.model.language import (
     setting,
     when,
 )
-from isrcheck.model.language.concrete import holds, initial_states, leaves_of
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.expressions import evaluate
-from isrcheck.model.language.tracing import trace
-from isrcheck.model.language.written import LONGEST, NotRead, is_written, written
+from isrcheck.model.language.text_conditions import LONGEST, NotRead, is_written, written
+from isrcheck.model.semantics.concrete_state import holds, initial_states, leaves_of
+from isrcheck.model.semantics.expressions import evaluate
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
 from tests.cli.running import run
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "checker/schema.json").read_text())

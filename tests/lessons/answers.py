@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.exercises.exercise import exercises
+from isrcheck.checker.course.exercise import exercises
 from tests.cli.running import Outcome, run
 
 SOLUTIONS = Path(__file__).parent / "solutions"

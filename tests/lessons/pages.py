@@ -16,11 +16,11 @@ from click.testing import CliRunner
 
 from isrcheck.checker.cli import main
 from isrcheck.checker.cli.replay import replayed_file
-from isrcheck.checker.reports.story import log_lines, story_text
-from isrcheck.checker.results import Trace
-from isrcheck.checker.scenarios.derived import ITF, TEXT
-from isrcheck.checker.told import Story
-from isrcheck.checker.wording.values import label_text
+from isrcheck.checker.report.story_text import log_lines, story_text
+from isrcheck.checker.results.result import Trace
+from isrcheck.checker.results.state_text import label_text
+from isrcheck.checker.results.story import Story
+from isrcheck.checker.scenarios.derived_files import ITF, TEXT
 from tests.scenarios.shipped import FOLDERS
 
 SCENARIOS: Final = Path(__file__).parent.parent.parent / "counterexamples"

@@ -11,9 +11,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-from isrcheck.checker.exercises.exercise import PAGE
-from isrcheck.checker.exercises.grading import grade
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.course.exercise import PAGE
+from isrcheck.checker.course.grades import grade
+from isrcheck.checker.registry.loader import load_model_class
 from tests.cli.running import run
 from tests.lessons.answers import EXERCISES, NAMES, answered, begun, changed, failed, solution
 
@@ -91,7 +91,7 @@ def test_who_commits_nothing_has_no_answer(tmp_path: Path) -> None:
     found = EXERCISES["which-copies-count"]
     target = begun(found.name, tmp_path)
     changed(target, "return True", "return False")
-    from isrcheck.checker.exercises.grading import asked_of
+    from isrcheck.checker.course.grades import asked_of
 
     (told,) = asked_of(found.asks[1], target).why
     assert told.startswith("uncommitted-is-committed is violated in ")

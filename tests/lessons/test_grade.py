@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.exercises.exercise import PAGE, DamagedExercise, one, read
+from isrcheck.checker.course.exercise import PAGE, DamagedExercise, one, read
 from tests.cli.running import run
 from tests.lessons.answers import EXERCISES, answered, begun, changed, failed, solution
 
@@ -73,7 +73,7 @@ def test_a_trace_without_the_steps_of_the_story_is_another_one(unclean: Path) ->
     assert pair is not None
     from dataclasses import replace
 
-    from isrcheck.checker.exercises.pairs import paired
+    from isrcheck.checker.course.pairs import paired
 
     told = [each for each in paired(replace(pair, steps=("crash", "expand-isr")), unclean) if not each.passed]
     assert [each.why for each in told] == [("its shortest trace is another story: action expand-isr is not in it",)]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from isrcheck.checker.cli.lessons import _story, pages
-from isrcheck.checker.pages.slides import deck
+from isrcheck.checker.report.pages.slides import deck
 from tests.cli.running import run
 from tests.pages.browsing import Browser
 from tests.pages.conftest import browser

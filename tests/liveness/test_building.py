@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.analysis.liveness import graph_loops, region_builder
+from isrcheck.checker.analysis.liveness import region_builder as arrays
+from isrcheck.checker.analysis.liveness.region import Allowance, NotAllowed, Promises
+from isrcheck.checker.kernel.compiled import Integers
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.liveness import building, loops
-from isrcheck.checker.liveness import growing as arrays
-from isrcheck.checker.liveness.region import Allowance, NotAllowed, Promises
 from tests.agreement.profiles import examples
 
 
@@ -55,7 +55,7 @@ def test_an_array_takes_what_it_may() -> None:
 
 def ranking(flags: list[bool]) -> Words:
     ranks = np.zeros((len(flags) // 64 + 1, 2), dtype=np.uint64)
-    loops.ranking(np.array(flags, dtype=np.uint8), ranks)
+    graph_loops.ranking(np.array(flags, dtype=np.uint8), ranks)
     return ranks
 
 
@@ -63,9 +63,9 @@ def ranking(flags: list[bool]) -> Words:
 @given(st.lists(st.booleans(), max_size=400))
 def test_a_rank_counts_the_flags_below_a_number(flags: list[bool]) -> None:
     ranks = ranking(flags)
-    assert loops.ranking(np.array(flags, dtype=np.uint8), np.zeros_like(ranks)) == sum(flags)
+    assert graph_loops.ranking(np.array(flags, dtype=np.uint8), np.zeros_like(ranks)) == sum(flags)
     for number, flagged in enumerate(flags):
-        assert loops.rank_of(number, ranks) == (sum(flags[:number]) if flagged else -1)
+        assert graph_loops.rank_of(number, ranks) == (sum(flags[:number]) if flagged else -1)
 
 
 @examples(200)
@@ -75,7 +75,7 @@ def test_a_state_joins_a_queue_once(size: int, data: st.DataObject) -> None:
     ranks, places, queue = ranking([True] * size), np.zeros(size, dtype=np.uint32), list[int]()
     for part in data.draw(st.lists(numbers, max_size=5)):
         found = np.empty(len(part), dtype=np.int64)
-        count = loops.joined(np.array(part, dtype=np.int64), ranks, places, len(queue), found)
+        count = graph_loops.joined(np.array(part, dtype=np.int64), ranks, places, len(queue), found)
         fresh = found[:count].tolist()
         assert fresh == [n for i, n in enumerate(part) if n not in queue and n not in part[:i]]
         queue += fresh
@@ -103,11 +103,11 @@ class Itself:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_sources_that_are_not_reached_are_left(seed: int) -> None:
-    drawn, size = np.random.default_rng(seed), 5 * building.BLOCK + 17
-    flags = np.where(drawn.random(size) < 0.7, loops.INSIDE + loops.SOURCE * (drawn.random(size) < 0.5), 0)
-    among = building.Candidates(Itself(size), flags.astype(np.uint8))
-    known = building.Reached(among, Promises.made([], 1), Allowance(), cutting=False)
-    (sources,) = np.nonzero(flags & loops.SOURCE)
+    drawn, size = np.random.default_rng(seed), 5 * region_builder.BLOCK + 17
+    flags = np.where(drawn.random(size) < 0.7, graph_loops.INSIDE + graph_loops.SOURCE * (drawn.random(size) < 0.5), 0)
+    among = region_builder.Candidates(Itself(size), flags.astype(np.uint8))
+    known = region_builder.Reached(among, Promises.made([], 1), Allowance(), cutting=False)
+    (sources,) = np.nonzero(flags & graph_loops.SOURCE)
     reached = drawn.permutation(sources)[: len(sources) // 3]
     known.begin(reached)
     assert known.waiting().tolist() == reached.tolist()

@@ -13,9 +13,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-from isrcheck.checker.checking import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.liveness import findings, region
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.liveness import liveness_verdicts, region
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.testing import assert_holds
 from tests.cli.running import run
@@ -218,7 +218,7 @@ def test_a_limit_or_an_interruption_leaves_it_open(lamp: Path, monkeypatch: pyte
 
 
 def test_the_memory_of_a_run_is_that_with_its_questions(lamp: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(findings, "peak_memory", lambda: 1 << 50)
+    monkeypatch.setattr(liveness_verdicts, "peak_memory", lambda: 1 << 50)
     assert check(str(lamp), liveness=["second-day"]).to_json()["peak_rss_bytes"] == 1 << 50
 
 

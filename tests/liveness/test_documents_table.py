@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.liveness import said
-from isrcheck.checker.checking import check
-from isrcheck.checker.library import library_properties
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.registry.loader import library_properties
 from tests.marks import one_in
 
 PAGE = (Path(__file__).parents[2] / "docs/liveness.md").read_text()

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.results import PropertyFinding, Result
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import PropertyFinding, Result
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.profiles import BARE
 from tests.marks import EXHAUSTIVE, one_in

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.reports.text import brief
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.report.result_text import brief
 from isrcheck.model.language import (
     Model,
     ModelError,
@@ -21,9 +20,10 @@ from isrcheck.model.language import (
     leads_to,
     number,
 )
-from isrcheck.model.language.expressions import FALSE
 from isrcheck.model.language.fairness import Fairness, obligations
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.expressions import FALSE
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
 
 WALL = """
 from isrcheck import *

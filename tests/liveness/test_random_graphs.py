@@ -7,10 +7,10 @@ from itertools import product
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.exploration import Limits, Storing
-from isrcheck.checker.liveness import lasso
-from isrcheck.checker.results import Result, Trace
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.liveness import lasso
+from isrcheck.checker.results.exploration import Limits, Storing
+from isrcheck.checker.results.result import Result, Trace
 from tests.liveness.graphs import ACTIONS, INSTANCES, KINDS, STATES, Brute, Graph, Instance, Label, deep, drawn
 from tests.marks import one_in
 

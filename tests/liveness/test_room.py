@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.library import load_model_class
-from isrcheck.model.language.expressions import FALSE
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.model.semantics.expressions import FALSE
+from isrcheck.model.semantics.tracing import trace
 
 DESIGNS = Path(__file__).parents[2] / "model/designs"
 BOUNDS = frozenset({"max_leader_epoch", "max_version", "max_controller_epoch", "is_full"})

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.results import Result
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.results.result import Result
 from isrcheck.model.language import (
     Model,
     action,

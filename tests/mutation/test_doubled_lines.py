@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.mutation.edits import candidates
-from isrcheck.checker.mutation.mutants import mutated
+from isrcheck.checker.changes.mutation.edits import candidates
+from isrcheck.checker.changes.mutation.mutants import mutated
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.scenarios.scenario import read
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.controller import Controller

@@ -10,20 +10,19 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.mutation.edits import Edit, candidates
-from isrcheck.checker.mutation.mutants import mutated
+from isrcheck.checker.changes.mutation.edits import Edit, candidates
+from isrcheck.checker.changes.mutation.mutants import mutated
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.scenarios.scenario import read
 from isrcheck.invariants.durability import no_committed_loss
 from isrcheck.model.designs.alter_isr import AlterIsr
-from isrcheck.model.designs.alteration_handling import AlterationHandling
+from isrcheck.model.designs.alter_isr_handler import AlterationHandling
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.controller import Controller
 from isrcheck.model.designs.data_plane import DataPlane
-from isrcheck.model.designs.fetching import Fetching
+from isrcheck.model.designs.fetches import Fetching
 from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.pending_isr import PendingIsr
@@ -34,9 +33,10 @@ from isrcheck.model.designs.v2_leaders import NewLeaders
 from isrcheck.model.designs.v3 import ControllerDesign
 from isrcheck.model.designs.zookeeper_watches import ZookeeperWatches
 from isrcheck.model.language import Model, action, broker, every, for_all, implies, invariant
-from isrcheck.model.language.concrete import State, initial_states
-from isrcheck.model.language.system import Label
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.concrete_state import State, initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import Label
 from tests.marks import EXHAUSTIVE, one_in
 
 COUNTEREXAMPLES = Path(__file__).parents[2] / "counterexamples"

@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.liveness import findings
-from isrcheck.checker.liveness.region import NotAllowed
-from isrcheck.checker.mutation.mutants import mutated
-from isrcheck.checker.mutation.running import Mutation, mutation
-from isrcheck.checker.mutation.table import mutation_text
-from isrcheck.checker.mutation.verdicts import Question, Verdict
-from isrcheck.checker.results import Exit
+from isrcheck.checker.analysis.liveness import liveness_verdicts
+from isrcheck.checker.analysis.liveness.region import NotAllowed
+from isrcheck.checker.changes.mutation.mutant_verdicts import Question, Verdict
+from isrcheck.checker.changes.mutation.mutants import mutated
+from isrcheck.checker.changes.mutation.mutation_run import Mutation, mutation
+from isrcheck.checker.changes.mutation.mutation_table import mutation_text
+from isrcheck.checker.results.result import Exit
 from isrcheck.model.language import Model
-from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.fairness import Fairness
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.cli.running import run
 from tests.mutation.courier import Courier
 
@@ -168,14 +168,14 @@ def test_a_property_that_is_violated_or_vacuous_in_the_model_kills_nothing() -> 
 
 
 def test_an_open_answer_kills_nothing_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    decide, count = findings.answers, iter(range(99))
+    decide, count = liveness_verdicts.answers, iter(range(99))
 
     def answers(*given: Any) -> Iterator[Any]:
         if next(count) > 0:
             raise NotAllowed("memory", 7)
         yield from decide(*given)
 
-    monkeypatch.setattr(findings, "answers", answers)
+    monkeypatch.setattr(liveness_verdicts, "answers", answers)
     found = asking("is-delivered")
     assert [v.outcome for v in found.verdicts] == [v.outcome for v in asked().verdicts]
     assert found.exit_code == Exit.LIMIT
@@ -194,7 +194,7 @@ def test_a_property_that_is_open_in_the_model_kills_nothing_and_is_told(monkeypa
     def answers(*given: Any) -> Iterator[Any]:
         raise NotAllowed("time", 0)
 
-    monkeypatch.setattr(findings, "answers", answers)
+    monkeypatch.setattr(liveness_verdicts, "answers", answers)
     found = asking("is-delivered")
     assert found.verdicts == asked().verdicts
     assert found.exit_code == Exit.LIMIT

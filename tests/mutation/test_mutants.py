@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.mutation.mutants import mutated
-from isrcheck.checker.mutation.running import Mutation, mutation
-from isrcheck.checker.mutation.verdicts import Question, Verdict
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.checker.changes.mutation.mutant_verdicts import Question, Verdict
+from isrcheck.checker.changes.mutation.mutants import mutated
+from isrcheck.checker.changes.mutation.mutation_run import Mutation, mutation
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language.model import Model
 from isrcheck.model.published.kip_101 import Kip101
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.mutation.turnstile import Turnstile
 
 TURNSTILE = str(Path(__file__).parent / "turnstile.py")

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.mutation.mutants import mutated
+from isrcheck.checker.changes.mutation.mutants import mutated
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.designs.commands import Commands
 from isrcheck.model.designs.controller import Controller
 from isrcheck.model.designs.data_plane import DataPlane
-from isrcheck.model.designs.fetching import Fetching
+from isrcheck.model.designs.fetches import Fetching
 from isrcheck.model.designs.logs import Logs
 from isrcheck.model.designs.partition_state import PartitionState
 from isrcheck.model.designs.pending_isr import PendingIsr

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.mutation.elsewhere import places
-from isrcheck.checker.mutation.running import mutation
-from isrcheck.checker.mutation.verdicts import Question
+from isrcheck.checker.changes.mutation.further_checks import places
+from isrcheck.checker.changes.mutation.mutant_verdicts import Question
+from isrcheck.checker.changes.mutation.mutation_run import mutation
 from tests.cli.running import run
 from tests.marks import EXHAUSTIVE, one_in
 

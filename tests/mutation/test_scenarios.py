@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.mutation.elsewhere import places
-from isrcheck.checker.mutation.running import Mutation, mutation
-from isrcheck.checker.mutation.verdicts import Question, Verdict
+from isrcheck.checker.changes.mutation.further_checks import places
+from isrcheck.checker.changes.mutation.mutant_verdicts import Question, Verdict
+from isrcheck.checker.changes.mutation.mutation_run import Mutation, mutation
+from isrcheck.checker.results.exploration import Limits
 from tests.cli.running import run
 
 SETTINGS = {"lots": 1, "sold": 3}

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.mutation.edits import candidates
-from isrcheck.checker.mutation.mutants import functions_of
+from isrcheck.checker.changes.mutation.edits import candidates
+from isrcheck.checker.changes.mutation.mutants import functions_of
+from isrcheck.checker.registry.loader import load_model_class
 
 ROOT = Path(__file__).parents[2]
 CLASSES = tomllib.loads((ROOT / "benchmarks/survivors.toml").read_text(encoding="utf-8"))

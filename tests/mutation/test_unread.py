@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.mutation.mutants import mutated
-from isrcheck.checker.mutation.running import Mutation, mutation
-from isrcheck.checker.mutation.verdicts import Question, Verdict
-from isrcheck.model.language.concrete import State, initial_states
+from isrcheck.checker.changes.mutation.mutant_verdicts import Question, Verdict
+from isrcheck.checker.changes.mutation.mutants import mutated
+from isrcheck.checker.changes.mutation.mutation_run import Mutation, mutation
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.model.semantics.concrete_state import State, initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 
 HERE = Path(__file__).parent
 TOYS: dict[str, dict[str, int]] = {"diary": {}, "turnstile": {}, "car_park": {"sold": 0}}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.scenarios.collection import one
 from tests.scenarios.shipped import FOLDERS
 

@@ -11,18 +11,18 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.library import load_model_class, model_names
-from isrcheck.checker.results import Step, Trace
+from isrcheck.checker.registry.loader import load_model_class, model_names
+from isrcheck.checker.results.result import Step, Trace
+from isrcheck.checker.results.story import Sentence
 from isrcheck.checker.scenarios.scenario import read as read_scenario
-from isrcheck.checker.told import Sentence
-from isrcheck.checker.traces import files
-from isrcheck.checker.traces.narration import narrate, story
-from isrcheck.checker.traces.replay import replay
+from isrcheck.checker.trace import trace_files
+from isrcheck.checker.trace.narration import narrate, story
+from isrcheck.checker.trace.step_replay import replay
 from isrcheck.model.language import EvaluationError, Model, ModelError, action, becomes, broker, number, set_of, setting
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.language.descriptions import SeenState
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Per, Record, Sequence_
-from isrcheck.model.language.telling import SeenState
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.marks import EXHAUSTIVE, one_in
 
 SCENARIOS = Path(__file__).parents[2] / "counterexamples"
@@ -96,11 +96,11 @@ def recordings() -> list[Path]:
 
 
 def told_recording(path: Path) -> None:
-    recorded = files.read(path)
+    recorded = trace_files.read(path)
     assert recorded.model is not None
     model = load_model_class(recorded.model).cls(**recorded.settings or {})
     interpreter = Interpreter(model, {})
-    trace = replay(interpreter, files.decoded(interpreter, recorded.recordings[0])).trace
+    trace = replay(interpreter, trace_files.decoded(interpreter, recorded.recordings[0])).trace
     assert_truthful(model, trace, narrate(model, trace))
 
 

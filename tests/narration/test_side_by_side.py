@@ -6,13 +6,13 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.exploration import Path as Way
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.traces.canonical import to_violation
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.exploration import Path as Way
+from isrcheck.checker.trace.canonical import to_violation
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 DOCS = Path(__file__).parents[2] / "docs" / "narration.md"
 SETTINGS = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}

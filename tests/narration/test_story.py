@@ -10,11 +10,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.reports.story import log_lines
-from isrcheck.checker.told import DrawnLog, DrawnRecord
-from isrcheck.checker.traces.logs import logs
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.report.story_text import log_lines
+from isrcheck.checker.results.story import DrawnLog, DrawnRecord
+from isrcheck.checker.trace.narration import logs
+from isrcheck.model.semantics.concrete_state import initial_states
 from tests.cli.running import run
 from tests.designs.shipped import OF_SHARED_PARTS
 from tests.scenarios.shipped import FOLDERS

@@ -14,20 +14,20 @@ import numpy as np
 import pytest
 import z3
 
-from isrcheck.checker.engines.symbolic.terms import BITS, INTEGERS, OPERATORS, Numbers, Terms
-from isrcheck.checker.exports import promela, tla
-from isrcheck.checker.kernel import lanes, operators
-from isrcheck.checker.kernel.columns import Columns
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.kernel.verdicts import Verdicts
-from isrcheck.checker.symmetry.exchanges import CONSTRUCTORS
+from isrcheck.checker.engines.symbolic.z3_terms import BITS, INTEGERS, OPERATORS, Numbers, Terms
+from isrcheck.checker.export import promela, tla
+from isrcheck.checker.kernel import column_operators, llvm_expressions
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.exchanges import CONSTRUCTORS
+from isrcheck.checker.kernel.programs import Columns
+from isrcheck.checker.kernel.verdict_bits import Verdicts
 from isrcheck.model.language import EvaluationError
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.concrete import holds, run
-from isrcheck.model.language.expressions import Expression
-from isrcheck.model.language.marks import Action
-from isrcheck.model.language.system import Transition, TransitionSystem
-from isrcheck.model.language.tracing import SymbolicState, _Sheet, flag_of, layout
+from isrcheck.model.language.decorators import Action
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.concrete_state import holds, run
+from isrcheck.model.semantics.expressions import Expression
+from isrcheck.model.semantics.tracing import SymbolicState, _Sheet, flag_of, layout
+from isrcheck.model.semantics.transition_system import Transition, TransitionSystem
 from tests.operators.everything import READ, WRITE, Everything, meant, plain, states
 
 MODEL = Everything()
@@ -37,12 +37,12 @@ FEW = STATES[:16]
 SHEET = _Sheet(MODEL, *layout(MODEL))
 Answer = list[Any]
 WRITTEN_IN = {
-    "reference": "model/language/plain.py",
-    "semantics": "model/language/symbolic, expressions.py",
-    "columns": "checker/kernel/operators.py, layout.py",
-    "compiled": "checker/kernel/lanes.py, layout.py",
-    "z3-bit-vectors": "checker/engines/symbolic/terms.py",
-    "z3-integers": "checker/engines/symbolic/terms.py",
+    "reference": "model/semantics/concrete_values.py",
+    "semantics": "model/semantics/symbolic, expressions.py",
+    "columns": "checker/kernel/column_operators.py, layout.py",
+    "compiled": "checker/kernel/llvm_expressions.py, layout.py",
+    "z3-bit-vectors": "checker/engines/symbolic/z3_terms.py",
+    "z3-integers": "checker/engines/symbolic/z3_terms.py",
 }
 """The files to look at if only one engine is wrong. If all except the first are wrong, look at those of `semantics`."""
 
@@ -77,12 +77,12 @@ ENCODED = {state: EMPTY.encode(state) for state in STATES}
 
 
 TABLES = {
-    "checker/kernel/operators.py": operators.OPERATORS.keys(),
-    "checker/kernel/lanes.py": lanes._OPERATORS.keys(),
-    "checker/engines/symbolic/terms.py": OPERATORS.keys(),
-    "checker/symmetry/exchanges.py": {*CONSTRUCTORS, "only"},
-    "checker/exports/tla.py": tla._FORMS.keys(),
-    "checker/exports/promela.py": {*promela._FORMS, "has", "only", "size"},
+    "checker/kernel/column_operators.py": column_operators.OPERATORS.keys(),
+    "checker/kernel/llvm_expressions.py": llvm_expressions._OPERATORS.keys(),
+    "checker/engines/symbolic/z3_terms.py": OPERATORS.keys(),
+    "checker/kernel/exchanges.py": {*CONSTRUCTORS, "only"},
+    "checker/export/tla.py": tla._FORMS.keys(),
+    "checker/export/promela.py": {*promela._FORMS, "has", "only", "size"},
 }
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.scenarios.derived import summary
+from isrcheck.checker.scenarios.derived_files import summary
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.cli.running import Outcome, run
 from tests.marks import EXHAUSTIVE, one_in

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.abilities import ENGINES as ALL
-from isrcheck.checker.abilities import TABLE, as_lines
+from isrcheck.checker.engines.capabilities import ENGINES as ALL
+from isrcheck.checker.engines.capabilities import TABLE, as_lines
 from isrcheck.checker.engines.spark.cluster import Cluster
-from isrcheck.checker.exploration import Keeping, Limits, Storing
+from isrcheck.checker.results.exploration import Keeping, Limits, Storing
 from isrcheck.model.language import UnknownName
 from tests.cli.running import run
 from tests.marks import EXHAUSTIVE, one_in

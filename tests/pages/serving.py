@@ -8,9 +8,9 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from isrcheck.checker.explorer.server import Server
-from isrcheck.checker.explorer.walking import Walking
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.report.explorer.server import Server
+from isrcheck.checker.report.explorer.walk import Walking
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.pages.report import report_page
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.report.pages.report_page import report_page
 from tests.cli.running import counter, run
 from tests.pages.browsing import Browser
 from tests.pages.serving import serving

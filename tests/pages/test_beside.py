@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.results import Step, Trace
-from isrcheck.checker.told import Fix
-from isrcheck.checker.traces.replay import replay
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.checker.results.result import Step, Trace
+from isrcheck.checker.results.story import Fix
+from isrcheck.checker.trace.step_replay import replay
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.cli.running import run
 from tests.pages.browsing import Browser
 from tests.scenarios.shipped import FOLDERS

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.explorer.beside import Beside
-from isrcheck.checker.explorer.walking import Walking
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.refinement.named import load_mapping, load_specification
+from isrcheck.checker.analysis.refinement.mapping_registry import load_mapping, load_specification
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.report.explorer.specification_view import Beside
+from isrcheck.checker.report.explorer.walk import Walking
 from tests.cli.running import counter, run
 from tests.pages.browsing import Browser
 from tests.pages.hostile import HOSTILE, MARKUP

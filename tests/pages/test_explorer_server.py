@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.explorer.server import LARGEST_QUESTION, Server
-from isrcheck.checker.explorer.walking import LONGEST_PATH
+from isrcheck.checker.report.explorer.server import LARGEST_QUESTION, Server
+from isrcheck.checker.report.explorer.walk import LONGEST_PATH
 from tests.cli.running import counter, mistaken, run
 from tests.pages.serving import serving
 from tests.scenarios.shipped import FOLDERS
@@ -171,7 +171,7 @@ def test_a_step_that_is_not_possible_says_which(server: Server) -> None:
 def test_walking_agrees_with_the_search(server: Server) -> None:
     """All states within three steps, found by requests to the server, have the counts of an engine's levels."""
     from isrcheck import check
-    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.results.exploration import Limits
 
     levels = check("kip-101", SETTINGS, keep_going=True, limits=Limits(memory=3 << 30)).levels
     frontier: dict[str, tuple[int, ...]] = {"": ()}

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from isrcheck.checker.pages.picture import picture
+from isrcheck.checker.report.pages.spacetime_diagram import picture
 from tests.cli.running import run
 from tests.scenarios.shipped import FOLDERS
 

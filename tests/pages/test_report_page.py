@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.pages.report import report_page
-from isrcheck.checker.results import Result, Trace
-from isrcheck.checker.wording.values import data_text, label_text
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.report.pages.report_page import report_page
+from isrcheck.checker.results.result import Result, Trace
+from isrcheck.checker.results.state_text import data_text, label_text
 from tests.cli.running import run
 from tests.pages.browsing import Browser
 from tests.pages.hostile import HOSTILE, MARKUP, VALUE

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from isrcheck import Result, check
-from isrcheck.checker.library import load_model_class, model_names
-from isrcheck.checker.scenarios.derived import as_text
+from isrcheck.checker.registry.loader import load_model_class, model_names
+from isrcheck.checker.scenarios.derived_files import as_text
 from isrcheck.model.language.profiles import profiles_of
 
-RECORDED: Final = Path(__file__).parents[2] / "checker" / "profiles.json"
+RECORDED: Final = Path(__file__).parents[2] / "checker" / "registry" / "profiles.json"
 
 
 def sized(model: str, profile: str) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from isrcheck import Model, ModelError, UnknownName, check, simulate
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.language.profiles import profiles_of
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.together import Idle
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.language.setting_constraints import Idle
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.cli.running import run
 from tests.designs.shipped import DESIGNS
 from tests.marks import EXHAUSTIVE, RELEASE, one_in

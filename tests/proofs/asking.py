@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import LoadedModel, fitting
 from isrcheck.checker.proofs.attempts import Attempt
 from isrcheck.checker.proofs.lemmas import by_lemmas
-from isrcheck.checker.proofs.results import ProofResult
+from isrcheck.checker.proofs.proof_result import ProofResult
+from isrcheck.checker.registry.loader import LoadedModel, fitting
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.proofs import Proof
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.proofs.history import differences, with_history
+from isrcheck.checker.proofs.attempts import differences, with_history
 from isrcheck.model.language import Model, ModelError, UnknownName, action, invariant, number, sequence
-from isrcheck.model.language.expressions import TRUE
 from isrcheck.model.language.proofs import Proof, lemma, records
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.expressions import TRUE
+from isrcheck.model.semantics.tracing import trace
 from tests.proofs.asking import attempt, pairs
 from tests.proofs.toys import Hill, HillProof, Ring, SoundHillProof
 

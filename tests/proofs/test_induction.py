@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
 from isrcheck.checker.proofs.induction import induction
+from isrcheck.checker.results.exploration import Limits
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models

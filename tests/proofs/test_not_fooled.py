@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.symbolic.solving import Watch
+from isrcheck.checker.engines.symbolic.solver import Watch
 from isrcheck.checker.proofs.attempts import Attempt, obligations_of
-from isrcheck.checker.proofs.proving import open_goals
+from isrcheck.checker.proofs.obligations import open_goals
 from isrcheck.model.language import ModelError
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.proofs import Proof

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 
 from isrcheck import check
-from isrcheck.checker.engines.symbolic.solving import Watch
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.engines.symbolic.solver import Watch
 from isrcheck.checker.proofs.attempts import Attempt, obligations_of
-from isrcheck.checker.proofs.proving import follows
+from isrcheck.checker.proofs.obligations import follows
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language import ModelError
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.proofs import Proof

@@ -7,20 +7,19 @@ from typing import Any
 import pytest
 import z3
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.engines.symbolic.solving import Watch
-from isrcheck.checker.proofs.history import with_history
-from isrcheck.checker.proofs.statements import predicate
-from isrcheck.checker.proofs.tie import Tie
-from isrcheck.checker.proofs.unbounded.form import Unbounded
-from isrcheck.checker.proofs.unbounded.relation import for_all_bounds
+from isrcheck.checker.engines.symbolic.solver import Watch
+from isrcheck.checker.proofs.attempts import predicate, with_history
+from isrcheck.checker.proofs.bounded_equivalence import Tie
+from isrcheck.checker.proofs.unbounded.step_relation import for_all_bounds
+from isrcheck.checker.proofs.unbounded.unbounded_obligations import Unbounded
 from isrcheck.model.language import EvaluationError, minimum
-from isrcheck.model.language.concrete import initial_states
 from isrcheck.model.language.proofs import Proof, lemma
-from isrcheck.model.language.tracing import trace
 from isrcheck.model.published.kip_320 import Kip320
 from isrcheck.model.published.kip_320_proof import Kip320Proof
 from isrcheck.model.published.kip_320_without import CommitWithoutFencing, TruncationWithoutFencing
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
 from tests.proofs.asking import LIMITS, attempt, bounds, loaded, pairs
 from tests.proofs.toys import ComparedPair, Pair, PairProof
 

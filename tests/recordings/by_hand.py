@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.recordings.file import Line, Recording
-from isrcheck.checker.wording.values import part_at
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.checker.results.state_text import part_at
+from isrcheck.checker.trace_validation.recording_file import Line, Recording
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.plain import State
-from isrcheck.model.language.system import Label
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.concrete_values import State
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.transition_system import Label
 
 Position = tuple[State, tuple[int, ...], int]
 

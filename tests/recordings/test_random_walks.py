@@ -8,12 +8,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.recordings.explaining import explained
-from isrcheck.checker.recordings.file import Recording, recognised
-from isrcheck.checker.recordings.matching import Question, question
-from isrcheck.checker.recordings.refusing import Refusing
-from isrcheck.checker.recordings.search import Found, search
+from isrcheck.checker.trace_validation.line_matches import Question, question
+from isrcheck.checker.trace_validation.recording_file import Recording, recognised
+from isrcheck.checker.trace_validation.rejected_lines import Refusing
+from isrcheck.checker.trace_validation.validate import explained
+from isrcheck.checker.trace_validation.validation_search import Found, search
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models

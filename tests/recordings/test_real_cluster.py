@@ -15,10 +15,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.recordings.answers import Answer
-from isrcheck.checker.recordings.explaining import explain
-from isrcheck.checker.recordings.file import recognised
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.trace_validation.recording_file import recognised
+from isrcheck.checker.trace_validation.validate import explain
+from isrcheck.checker.trace_validation.validation_result import Answer
 
 
 def lines_of(name: str) -> list[dict[str, Any]]:

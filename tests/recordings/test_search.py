@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.recordings.file import recognised
-from isrcheck.checker.recordings.matching import question
-from isrcheck.checker.recordings.search import Found, Limits, search
+from isrcheck.checker.trace_validation.line_matches import question
+from isrcheck.checker.trace_validation.recording_file import recognised
+from isrcheck.checker.trace_validation.validation_search import Found, Limits, search
 from isrcheck.model.language import Model, action, constraint, number
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
 
 
 class Stairs(Model):

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.wording.values import text_of
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.checker.results.state_text import text_of
 from isrcheck.model.language.domains import Domain, Per, Record, Value
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.plain import State
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.concrete_values import State
+from isrcheck.model.semantics.interpreter import Interpreter
 
 LANES = ("one", "two", "three")
 

@@ -13,18 +13,7 @@ from typing import Any, ClassVar
 
 import networkx as nx
 
-from isrcheck.model.language import (
-    Model,
-    action,
-    constraint,
-    flag,
-    initial,
-    invariant,
-    number,
-    refinement,
-    some,
-    when,
-)
+from isrcheck.model.language import Model, action, constraint, flag, initial, invariant, number, refinement, some, when
 
 STATES = 8
 INSTANCES = 3

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.refinement import allowed
-from isrcheck.checker.refinement.allowed import Allowed, TooMany
-from isrcheck.checker.traces import refined
-from isrcheck.checker.traces.refined import Implementation
-from isrcheck.model.language.concrete import initial_states
-from isrcheck.model.language.plain import State
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.analysis.refinement import specification_steps
+from isrcheck.checker.analysis.refinement.specification_steps import Allowed, TooMany
+from isrcheck.checker.trace import refinement_replay
+from isrcheck.checker.trace.refinement_replay import Implementation
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.concrete_values import State
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
 from isrcheck.model.specifications.replicated_log import ReplicatedLog
 
 
@@ -46,7 +46,7 @@ def test_the_kernel_and_the_methods_agree(steps: int | None) -> None:
     pairs = [(a, b) for a in states for b in states]
     answers = [(both.leads(a, b), both.methods.allows(a, b)) for a, b in pairs]
     wrong = [pair for pair, (kernel, methods) in zip(pairs, answers, strict=True) if kernel != methods]
-    assert not wrong, f"checker/refinement/allowed.py and the methods disagree on {wrong[0]}"
+    assert not wrong, f"checker/analysis/refinement/specification_steps.py and the methods disagree on {wrong[0]}"
     assert {kernel for kernel, _ in answers} == {False, True}
 
 
@@ -55,8 +55,8 @@ LARGE = {"log_size": 5, "max_records": 5, "max_leader_epoch": 3, "consumers": Tr
 
 def test_many_steps_are_found_without_seeing_every_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twenty records at each of five offsets give 3,368,421 logs, but a few thousand states are enough."""
-    monkeypatch.setattr(allowed, "MOST", 20_000)
-    monkeypatch.setattr(refined, "MOST", 1_000)
+    monkeypatch.setattr(specification_steps, "MOST", 20_000)
+    monkeypatch.setattr(refinement_replay, "MOST", 1_000)
     both = Both(**LARGE)
     (first,) = initial_states(both.model)
     log = tuple((i, i % 4) for i in (3, 1, 4, 1, 0))
@@ -71,7 +71,7 @@ def test_many_steps_are_found_without_seeing_every_log(monkeypatch: pytest.Monke
 
 
 def test_what_no_action_writes_is_known_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allowed, "MOST", 1)
+    monkeypatch.setattr(specification_steps, "MOST", 1)
     both = Both(**LARGE)
     (first,) = initial_states(both.model)
     assert not both.leads(first, (first[0], (False,), *first[2:]))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.refinement.watching import Watching
+from isrcheck.checker.analysis.refinement.step_comparison import Watching
 from tests.cli.running import run
 from tests.refinement.clocks import asked, read
 
@@ -121,7 +121,7 @@ def test_an_unfinished_search_says_nothing(clock: Path, tmp_path: Path) -> None:
 
 
 def test_a_specification_with_too_many_states_is_given_up(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("isrcheck.checker.refinement.allowed.MOST", 1)
+    monkeypatch.setattr("isrcheck.checker.analysis.refinement.specification_steps.MOST", 1)
     outcome = asked(clock, "by-the-small-hand", "--quiet")
     assert outcome.code == 152
     # The first hour, at the third state, is the first step of which another state must be held.
@@ -131,7 +131,7 @@ def test_a_specification_with_too_many_states_is_given_up(clock: Path, monkeypat
 
 def test_a_limit_of_time_ends_it_between_two_levels(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The report covers only levels of which all steps were judged."""
-    monkeypatch.setattr("isrcheck.checker.refinement.watching.Watching._begin", _late)
+    monkeypatch.setattr("isrcheck.checker.analysis.refinement.step_comparison.Watching._begin", _late)
     outcome = asked(clock, "by-the-small-hand", "--quiet", "--max-seconds", "1000")
     assert outcome.code == 152
     assert outcome.out.startswith(

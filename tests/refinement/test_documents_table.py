@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.refinement import DESIGNS, row
-from isrcheck.checker.refinement.refining import refine
+from isrcheck.checker.analysis.refinement.refinement_check import refine
 from tests.marks import one_in
 
 PAGE = (Path(__file__).parents[2] / "docs/refinement.md").read_text()

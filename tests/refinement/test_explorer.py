@@ -8,14 +8,14 @@ from itertools import pairwise
 import pytest
 from click.testing import CliRunner
 
-from isrcheck.checker.checking import loaded_of
+from isrcheck.checker.analysis.check import loaded_of
+from isrcheck.checker.analysis.refinement.refinement_check import refine
 from isrcheck.checker.cli import main
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.explorer.beside import Beside
-from isrcheck.checker.explorer.walking import Path as Walked
-from isrcheck.checker.explorer.walking import Walking
-from isrcheck.checker.refinement.refining import refine
+from isrcheck.checker.report.explorer.specification_view import Beside
+from isrcheck.checker.report.explorer.walk import Path as Walked
+from isrcheck.checker.report.explorer.walk import Walking
 from isrcheck.model.published.history import with_history
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.cli.running import run
 from tests.refinement.graphs import NOTHING, Pair, drawn
 

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.refinement.refined import Refined
-from isrcheck.checker.refinement.refining import refine
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.refinement.refinement_check import refine
+from isrcheck.checker.analysis.refinement.refinement_result import Refined
 from isrcheck.model.published.history import with_history
 from tests.scenarios.shipped import FOLDERS
 
@@ -113,7 +113,7 @@ def test_what_a_true_leader_has_is_not_what_zombies_commit() -> None:
 @pytest.mark.parametrize("name", ["truncate-to-hw", "kip-101", "kip-279", "kip-320-first-try", "kip-320"])
 def test_history_restricts_no_step(name: str) -> None:
     """A model with history and the model without it have the same states, if committed records are left out."""
-    from isrcheck.checker.library import load_model_class
+    from isrcheck.checker.registry.loader import load_model_class
 
     cls = load_model_class(name).cls
     sizes = published(2, 2, 2, 1)

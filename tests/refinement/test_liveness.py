@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.refinement.refined import Refined
-from isrcheck.checker.refinement.refining import refine
-from isrcheck.checker.results import PropertyFinding
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.refinement.refinement_check import refine
+from isrcheck.checker.analysis.refinement.refinement_result import Refined
+from isrcheck.checker.results.result import PropertyFinding
 from isrcheck.model.language import (
     Model,
     action,
@@ -31,7 +31,7 @@ from isrcheck.model.language import (
 )
 from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.language.fairness import Fairness
-from isrcheck.model.specifications.of_published_models import what_leaders_commit
+from isrcheck.model.specifications.mappings import what_leaders_commit
 from isrcheck.model.specifications.replicated_log import ReplicatedLog
 from tests.cli.running import run
 from tests.liveness.graphs import STATES, Brute, Graph, drawn

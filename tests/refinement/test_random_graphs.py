@@ -9,17 +9,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.engines.local import small
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.kernel.compile import Integers
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.refinement import refinement_check, step_comparison
+from isrcheck.checker.analysis.refinement.refinement_result import Refined
+from isrcheck.checker.analysis.refinement.specification_steps import Abstraction, Allowed, TooMany
+from isrcheck.checker.engines.explicit import small_search
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.kernel.compiled import Integers
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.refinement import refining, watching
-from isrcheck.checker.refinement.abstraction import Abstraction
-from isrcheck.checker.refinement.allowed import Allowed, TooMany
-from isrcheck.checker.refinement.refined import Refined
-from isrcheck.checker.results import Exit, Trace
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import Exit, Trace
 from tests.refinement.graphs import NOTHING, STATES, Pair, drawn
 
 SEEDS = range(120)
@@ -29,7 +28,9 @@ MORE = range(120, 1200)
 
 def asked(pair: Pair, limits: Limits = Limits()) -> Refined:
     first, second, _ = pair.models()
-    return refining.refine(first, specification=second, mapping=pair.mapping(), steps=pair.at_most, limits=limits)
+    return refinement_check.refine(
+        first, specification=second, mapping=pair.mapping(), steps=pair.at_most, limits=limits
+    )
 
 
 def told(trace: Trace) -> list[tuple[str, int]]:
@@ -77,8 +78,8 @@ def test_random_graphs(seeds: range) -> None:
 def test_compiled_code_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same with the search for large state spaces, with workers, and with the mapping as machine code."""
     compiled = list[Abstraction]()
-    monkeypatch.setattr(refining, "search", partial(search, small=0))
-    monkeypatch.setattr(watching, "FEW", 0)
+    monkeypatch.setattr(refinement_check, "search", partial(search, small=0))
+    monkeypatch.setattr(step_comparison, "FEW", 0)
     monkeypatch.setattr(Abstraction, "compile", lambda self: (compiled.append(self), whole(self)))
     kinds = Counter(compare(drawn(seed)) for seed in SEEDS[:12])
     assert len(kinds) >= 3, kinds
@@ -111,7 +112,7 @@ def test_a_state_that_stands_for_nothing_is_not_lost_where_a_step_cannot_be_judg
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its trace is not canonical if some steps into its level were not judged: they may lead to a lesser such state."""
-    monkeypatch.setattr(small, "BLOCK", 1)
+    monkeypatch.setattr(small_search, "BLOCK", 1)
     asking, seen = Allowed.leads, Counter[bool]()
     for pair, level in lost_after_steps(range(2 * len(SEEDS))):
         lost = list[bool]()
@@ -138,7 +139,7 @@ def test_a_state_that_stands_for_nothing_is_not_lost_where_a_step_cannot_be_judg
 
 def test_a_state_that_stands_for_nothing_is_not_lost_when_time_is_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time is up as soon as the first such state is met, and other states of the level are judged after it."""
-    monkeypatch.setattr(small, "BLOCK", 1)
+    monkeypatch.setattr(small_search, "BLOCK", 1)
     seen = 0
     for pair, level in lost_after_steps(SEEDS):
         blocks = list[bool]()
@@ -153,7 +154,7 @@ def test_a_state_that_stands_for_nothing_is_not_lost_when_time_is_up(monkeypatch
 
         with monkeypatch.context() as patched:
             patched.setattr(Abstraction, "of", of)
-            patched.setattr(watching, "time", SimpleNamespace(perf_counter=now))
+            patched.setattr(step_comparison, "time", SimpleNamespace(perf_counter=now))
             result = asked(pair, Limits(seconds=1e6)).result
         assert result.evaluation is not None
         assert result.evaluation.trace.length == level

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.refinement.refined import Refined
-from isrcheck.checker.refinement.refining import refine
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.refinement.refinement_check import refine
+from isrcheck.checker.analysis.refinement.refinement_result import Refined
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.designs.shipped import DESIGNS
 from tests.marks import EXHAUSTIVE, one_in

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.specifications.replicated_log import ReplicatedLog
 
 SMALL = {"log_size": 2, "max_records": 2, "max_leader_epoch": 0, "consumers": True, "end_offsets": "may-fall"}

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.refinement.refined import Refined
-from isrcheck.checker.refinement.refining import refine
-from isrcheck.checker.results import Trace
+from isrcheck.checker.analysis.refinement.refinement_check import refine
+from isrcheck.checker.analysis.refinement.refinement_result import Refined
+from isrcheck.checker.results.result import Trace
 from isrcheck.checker.scenarios.collection import one
 from isrcheck.model.language import Model, action, broker, flag, per, refinement, setting, some
 from isrcheck.model.language.errors import UnknownName

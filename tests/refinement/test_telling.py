@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.checking import check
-from isrcheck.checker.explaining import explain_all
-from isrcheck.checker.library import LoadedModel, load_model_class
-from isrcheck.checker.refinement.refining import refine
-from isrcheck.checker.replaying import replay
-from isrcheck.checker.scenarios.controls import named
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.fix_search import explain_all
+from isrcheck.checker.analysis.refinement.refinement_check import refine
+from isrcheck.checker.analysis.replay import replay
+from isrcheck.checker.registry.loader import LoadedModel, load_model_class
+from isrcheck.checker.scenarios.collection import named
 from isrcheck.model.language import Model, invariant
 from isrcheck.model.published.history import with_history
-from isrcheck.model.specifications.of_published_models import what_leaders_commit
+from isrcheck.model.specifications.mappings import what_leaders_commit
 from tests.cli.running import run
 from tests.refinement.clocks import asked, read
 

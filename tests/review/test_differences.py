@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.review.differences import Differences, differences
+from isrcheck.checker.changes.review.model_differences import Differences, differences
+from isrcheck.checker.registry.loader import load_model_class
 from tests.cli.running import COUNTER
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.review import reviewing, verdicts
+from isrcheck.checker.changes.review import change_review, verdict_differences
 from tests.cli.running import run
 from tests.review.test_review import essence, reviewed
 
@@ -426,9 +426,9 @@ def test_an_interrupt_ends_a_review_although_something_is_violated(
         return lambda *given, **more: replace(asked(*given, **more), reason="interrupted")
 
     if part == "verdicts":
-        monkeypatch.setattr(verdicts, "check", interrupted(verdicts.check))
+        monkeypatch.setattr(verdict_differences, "check", interrupted(verdict_differences.check))
     else:
-        monkeypatch.setattr(reviewing, "prove", interrupted(reviewing.prove))
+        monkeypatch.setattr(change_review, "prove", interrupted(change_review.prove))
     model = written(tmp_path, "model.py")
     said = run("review", model, model, "--no-scenarios", "--prove", "--b-setting", "step=2")
     assert (said.code, said.out, said.err) == (130, "", "isrcheck: interrupted\n")

@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from isrcheck.checker.scenarios.derived import Derived, as_text
+from isrcheck.checker.scenarios.derived_files import Derived, as_text
 from isrcheck.checker.scenarios.drift import drift
 from tests.cli.running import run
 from tests.scenarios.writing import HOLDS, MODEL, VIOLATED, pair, scenario

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.scenarios.expectation import unpaired
+from isrcheck.checker.scenarios.collection import unpaired
 from isrcheck.checker.scenarios.scenario import read
 from tests.cli.running import run
 from tests.scenarios.shipped import FOLDERS

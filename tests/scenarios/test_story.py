@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from isrcheck.checker.scenarios.derived import derive
+from isrcheck.checker.scenarios.derived_files import derive
 from isrcheck.checker.scenarios.scenario import read
 from tests.scenarios.writing import scenario
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from isrcheck.model.language.expressions import evaluate
-from isrcheck.model.language.system import Predicate, TransitionSystem
+from isrcheck.model.semantics.expressions import evaluate
+from isrcheck.model.semantics.transition_system import Predicate, TransitionSystem
 from tests.kernel.toys import successors
 
 State = tuple[int, ...]

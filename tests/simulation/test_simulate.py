@@ -11,19 +11,19 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-import isrcheck.checker.simulating
-from isrcheck.checker.checking import check
-from isrcheck.checker.engines.simulation import search as walking
-from isrcheck.checker.engines.simulation.search import Sampled, search
-from isrcheck.checker.engines.simulation.shortening import shortened
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.exploration import Path as Steps
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.results import Result
+import isrcheck.checker.analysis.simulate
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.simulate import simulate
+from isrcheck.checker.engines.simulation import random_search as walking
+from isrcheck.checker.engines.simulation.path_reduction import shortened
+from isrcheck.checker.engines.simulation.random_search import Sampled, search
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.exploration import Path as Steps
+from isrcheck.checker.results.result import Result
 from isrcheck.checker.scenarios.collection import one
-from isrcheck.checker.simulating import simulate
 from isrcheck.model.language import UnknownName
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 from tests.cli.running import counter, mistaken, run
 from tests.scenarios.shipped import FOLDERS
 
@@ -114,7 +114,7 @@ def test_walks_find_the_violations_of_scenarios(name: str, monkeypatch: pytest.M
     for violated in lengths:
         assert lengths[violated] >= scenario.lengths[violated]
         assert violated not in proved or lengths[violated] == scenario.lengths[violated]
-    monkeypatch.setattr(isrcheck.checker.simulating, "NEARBY", NOTHING_NEARBY)
+    monkeypatch.setattr(isrcheck.checker.analysis.simulate, "NEARBY", NOTHING_NEARBY)
     alone = simulate(scenario.specification(), scenario.settings, profile="bare", **asked)  # type: ignore[arg-type]
     for violated, finding in alone.findings.items():
         if finding.trace is not None:

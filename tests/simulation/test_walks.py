@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, reject
 
-from isrcheck.checker.engines.simulation import loops
-from isrcheck.checker.engines.simulation.fingerprints import STANDARD_ERROR, estimate
-from isrcheck.checker.engines.simulation.search import FAILING, MEANINGLESS, STUCK, Sampled, search
-from isrcheck.checker.engines.simulation.summary import summary
+from isrcheck.checker.engines.simulation import walk_loops
+from isrcheck.checker.engines.simulation.random_search import FAILING, MEANINGLESS, STUCK, Sampled, search
+from isrcheck.checker.engines.simulation.walk_summary import STANDARD_ERROR, estimate, summary
 from isrcheck.checker.engines.simulation.walks import CHUNK
-from isrcheck.model.language.expressions import FALSE, TRUE, add, and_, eq, le, leaf, not_
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.model.semantics.expressions import FALSE, TRUE, add, and_, eq, le, leaf, not_
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models
@@ -46,8 +45,8 @@ def firsts(ours: Sampled) -> dict[str, tuple[int, int]]:
     names = {**ours.kernel.verdicts.invariants, "meaningless": 0}
     names |= {"stuck": ours.start.stuck, "failing": ours.start.failing}
     codes = {name: int(ours.seen.first[place]) for name, place in names.items()}
-    walk = (1 << loops.WALK_BITS) - 1
-    return {name: (c >> loops.WALK_BITS, c & walk) for name, c in codes.items() if c != loops.NEVER}
+    walk = (1 << walk_loops.WALK_BITS) - 1
+    return {name: (c >> walk_loops.WALK_BITS, c & walk) for name, c in codes.items() if c != walk_loops.NEVER}
 
 
 def assert_paths(of: TransitionSystem, ours: Sampled, plain: Walked) -> None:
@@ -144,9 +143,9 @@ def test_initial_states_are_as_likely() -> None:
 
 @pytest.mark.parametrize("count", [0, 1, 100, 40_000, pytest.param(1_000_000, marks=RELEASE)])
 def test_different_fingerprints_are_counted_within_the_stated_error(count: int) -> None:
-    registers = np.zeros(1 << loops.FINGERPRINT_BITS, dtype=np.uint8)
+    registers = np.zeros(1 << walk_loops.FINGERPRINT_BITS, dtype=np.uint8)
     for h in range(count):
-        loops.fingerprint(registers, np.uint64(h * 2654435761))
+        walk_loops.fingerprint(registers, np.uint64(h * 2654435761))
     assert estimate(registers) == pytest.approx(count, rel=3 * STANDARD_ERROR, abs=1)
 
 

@@ -11,16 +11,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Exploration, Limits
 from isrcheck.model.language import EvaluationError, Model, UnknownName
-from isrcheck.model.language.concrete import holds, initial_states
 from isrcheck.model.language.errors import line_of
-from isrcheck.model.language.expressions import evaluate
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.concrete_state import holds, initial_states
+from isrcheck.model.semantics.expressions import evaluate
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 TINY: Final = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
 READERS: Final = {"retries": 1, "consumers": True}

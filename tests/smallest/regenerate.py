@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from isrcheck.checker.scenarios.derived import as_text
+from isrcheck.checker.scenarios.derived_files import as_text
 from tests.smallest.questions import QUESTIONS, answer
 
 RECORDED: Final = Path(__file__).parent / "recorded.json"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.library import library_invariants, model_names
+from isrcheck.checker.registry.loader import library_invariants, model_names
 from tests.smallest.questions import QUESTIONS, answer
 from tests.smallest.regenerate import RECORDED
 

@@ -15,18 +15,18 @@ import networkx as nx
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.ci.cases import Case, cases_of
-from isrcheck.checker.ci.github import commands
-from isrcheck.checker.ci.junit import junit
-from isrcheck.checker.ci.sarif import sarif
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.graphs.states import state_graph
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.reports.text import vacuity, verdict_line
-from isrcheck.checker.results import Result
-from isrcheck.checker.scenarios.derived import summary
-from isrcheck.checker.traces import itf
-from isrcheck.checker.traces.mermaid import mermaid_of
+from isrcheck.checker.export.state_graph import state_graph
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.report.github import commands
+from isrcheck.checker.report.junit import junit
+from isrcheck.checker.report.mermaid import mermaid_of
+from isrcheck.checker.report.result_text import vacuity, verdict_line
+from isrcheck.checker.report.sarif import sarif
+from isrcheck.checker.report.test_cases import Case, cases_of
+from isrcheck.checker.results.result import Result
+from isrcheck.checker.scenarios.derived_files import summary
+from isrcheck.checker.trace import itf
+from isrcheck.model.semantics.interpreter import Interpreter
 
 LOADED: Final = load_model_class(str(Path(__file__).parent / "post.py"))
 RESULT: Final = check(LOADED.cls, {}, engine="reference", keep_going=True)
@@ -68,38 +68,38 @@ def in_junit() -> dict[str, str]:
 
 
 OUTPUTS: Final[dict[str, tuple[Callable[[], Any], Any]]] = {
-    "checker/results.py": (lambda: in_json(RESULT), SENT),
-    "checker/traces/itf.py": (in_itf, [(step, sets_in_itf(state)) for step, state in SENT]),
-    "checker/traces/mermaid.py": (
+    "checker/results/result.py": (lambda: in_json(RESULT), SENT),
+    "checker/trace/itf.py": (in_itf, [(step, sets_in_itf(state)) for step, state in SENT]),
+    "checker/report/mermaid.py": (
         lambda: [x.strip() for x in (mermaid_of(RESULT) or "").splitlines() if "->>" in x],
         ["P0->>P0: 2. send(b=0, letter=a)", "P1->>P1: 3. send(b=1, letter=b)"],
     ),
-    "checker/reports/text.py, verdict_line": (
+    "checker/report/result_text.py, verdict_line": (
         lambda: verdict_line(RESULT), "VIOLATED  post: one-at-a-time in 3 states",
     ),
-    "checker/reports/text.py, vacuity": (
+    "checker/report/result_text.py, vacuity": (
         lambda: vacuity(RESULT),
         ["warning: action steal has never fired", "warning: goal three-are-sent was never reached",
          "switched off by the settings: answer"],
     ),
-    "checker/scenarios/derived.py": (
+    "checker/scenarios/derived_files.py": (
         lambda: [summary(RESULT)[x] for x in ("levels", "generated", "bounds_hit", "vacuity")],
         [[1, 4, 1], {"answer": [0, 0, 0], "send": [4, 4, 0], "steal": [0, 0, 0]}, ["most"],
          {"actions_never_fired": ["steal"], "goals_never_reached": ["three-are-sent"]}],
     ),
-    "checker/ci/cases.py": (
+    "checker/report/test_cases.py": (
         lambda: {case.name: case.outcome for case in cases() if case.name in RESULT.findings},
         {"few-are-sent": "passed", "one-at-a-time": "failed"},
     ),
-    "checker/ci/junit.py": (
+    "checker/report/junit.py": (
         in_junit, {"tests": str(len(cases())), "failures": "1", "errors": "0"},
     ),
-    "checker/ci/sarif.py": (
+    "checker/report/sarif.py": (
         lambda: [x["ruleId"] for x in sarif(cases(), 12, {})["runs"][0]["results"] if x["level"] == "error"],
         ["one-at-a-time"],
     ),
-    "checker/ci/github.py": (lambda: [x.startswith("::error") for x in commands(cases())].count(True), 1),
-    "checker/graphs/states.py": (
+    "checker/report/github.py": (lambda: [x.startswith("::error") for x in commands(cases())].count(True), 1),
+    "checker/export/state_graph.py": (
         lambda: [f(state_graph(Interpreter(LOADED.cls(), {}), 9)) for f in (len, nx.number_of_edges)], [6, 8],
     ),
 }  # fmt: skip

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from isrcheck import check
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.engines.spark import files
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.engines.spark import state_files
 from isrcheck.checker.engines.spark.cluster import Cluster
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.results import Result
-from isrcheck.model.language.tracing import trace
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import Result
+from isrcheck.model.semantics.tracing import trace
 from tests.agreement.test_engines_agree import essence
 
 LIMITS = Limits(memory=3 << 30)
@@ -41,7 +41,9 @@ def states_on_disk(folder: Path, kernel: Kernel, depth: int) -> list[list[list[i
         slabs = (
             slab
             for part in parts
-            for slab, _ in files.Reader(str(folder), str(part.relative_to(folder)), kernel.hashes).between(0, 1 << 64)
+            for slab, _ in state_files.Reader(str(folder), str(part.relative_to(folder)), kernel.hashes).between(
+                0, 1 << 64
+            )
         )
         levels.append(sorted(row for slab in slabs for row in slab.tolist()))
     return levels

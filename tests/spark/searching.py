@@ -12,13 +12,13 @@ import pyarrow as pa
 
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.header import header_of
-from isrcheck.checker.engines.spark import backwards, kernels, tasks
+from isrcheck.checker.engines.spark import backward_search, executor_kernels, tasks
 from isrcheck.checker.engines.spark.cluster import Cluster
-from isrcheck.checker.engines.spark.levels import StoredLevels
-from isrcheck.checker.engines.spark.search import Search
-from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.engines.spark.dataset_paths import StoredLevels
+from isrcheck.checker.engines.spark.spark_search import Search
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.results.exploration import Exploration, Limits
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 
 class StandIn:
@@ -29,7 +29,7 @@ class StandIn:
         self.context = SimpleNamespace(master="local: a stand-in")
         self.levels = 0
 
-    def level(self, work: kernels.Work, text: str, wait: Any) -> list[str]:
+    def level(self, work: executor_kernels.Work, text: str, wait: Any) -> list[str]:
         self.levels += 1
         owners, mapped = list(range(len(work["bounds"]) - 1)), []
         self.random.shuffle(owners)
@@ -47,10 +47,10 @@ class StandIn:
             answers += self._attempts(tasks.merging(work), [batch(columns)])
         return [row["report"] for part in answers for row in part.to_pylist()]
 
-    def look(self, work: kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
+    def look(self, work: executor_kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
         owners = list(range(len(work["bounds"]) - 1))
         self.random.shuffle(owners)
-        given = (self._attempts(backwards.looking(work), [batch({"id": [owner]})]) for owner in owners)
+        given = (self._attempts(backward_search.looking(work), [batch({"id": [owner]})]) for owner in owners)
         rows = (row for parts in given for part in parts for row in part.to_pylist())
         return [(row["owner"], row["rows"], row["report"]) for row in rows]
 

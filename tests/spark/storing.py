@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from isrcheck.checker.engines.spark import backwards
-from isrcheck.checker.engines.spark import levels as stored
-from isrcheck.checker.engines.spark.paths import StoredPaths
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.engines.spark import backward_search
+from isrcheck.checker.engines.spark import dataset_paths as stored
+from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
+from isrcheck.checker.results.exploration import Limits
 from tests.kernel.test_local_search import below
 from tests.spark.searching import StandIn, explored
 
@@ -25,7 +25,7 @@ def main(root: str, states: str, resume: str) -> None:
     paths = StoredPaths(levels, [t.actor for t in toy.transitions])
     with pytest.MonkeyPatch.context() as patch:
         # Cones are files that tasks write, however small.
-        patch.setattr(backwards, "INLINE", 0)
+        patch.setattr(backward_search, "INLINE", 0)
         patch.setattr(stored, "SMALL", 0)
         traces = {name: paths.to_violation(name, level).instances for name, level in sorted(found.violated.items())}
     print(json.dumps([found.levels, found.generated, found.rejected, traces, found.stopped]))

@@ -12,7 +12,7 @@ def main(report: str, settings: str) -> None:
 
     from isrcheck import check
     from isrcheck.checker.engines.spark.cluster import Cluster
-    from isrcheck.checker.exploration import Limits
+    from isrcheck.checker.results.exploration import Limits
 
     cluster, limits = Cluster(threshold=0, partitions=2), Limits(states=20)
     result = check("kip-320", json.loads(settings), engine="spark", cluster=cluster, limits=limits)

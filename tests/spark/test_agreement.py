@@ -11,15 +11,15 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.engines.spark import backwards, rows, tasks
-from isrcheck.checker.engines.spark import levels as stored
-from isrcheck.checker.engines.spark.paths import StoredPaths
-from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.checker.judging import Judge
-from isrcheck.checker.traces.canonical import CanonicalPaths
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.analysis.result_builder import Judge
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.engines.spark import backward_search, row_order, tasks
+from isrcheck.checker.engines.spark import dataset_paths as stored
+from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
+from isrcheck.checker.results.exploration import Exploration, Limits
+from isrcheck.checker.trace.canonical import CanonicalPaths
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.engines import STATES, Answer, answer, by_reference, traced
 from tests.agreement.profiles import attempts, examples
 from tests.agreement.random_models import load, models
@@ -74,7 +74,7 @@ def test_tasks_that_fail_run_twice_and_mix_find_what_the_reference_finds(
 
 
 @examples(30)
-@given(models(), st.sampled_from(QUESTIONS), OWNERS, st.booleans(), st.sampled_from([0, 64, backwards.INLINE]))
+@given(models(), st.sampled_from(QUESTIONS), OWNERS, st.booleans(), st.sampled_from([0, 64, backward_search.INLINE]))
 def test_verdicts_and_traces_are_those_of_the_local_engine(
     source: str, question: Question, owners: int, held: bool, inline: int
 ) -> None:
@@ -92,9 +92,9 @@ def test_verdicts_and_traces_are_those_of_the_local_engine(
     found, native = search(system, keep_going=keep_going, deadlock=deadlock, limits=LIMITS, report=None)
     wanted = judged(found, CanonicalPaths(native, actors))
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(backwards, "HELD", backwards.HELD if held else 0)
-        patch.setattr(backwards, "INLINE", inline)
-        patch.setattr(backwards, "CHUNK_BYTES", 0 if held else 100)
+        patch.setattr(backward_search, "HELD", backward_search.HELD if held else 0)
+        patch.setattr(backward_search, "INLINE", inline)
+        patch.setattr(backward_search, "CHUNK_BYTES", 0 if held else 100)
         found, levels = explored(
             system, folder, StandIn(owners, owners), keep_going=keep_going, deadlock=deadlock, limits=LIMITS, group=3
         )
@@ -142,7 +142,7 @@ def change(monkeypatch: pytest.MonkeyPatch, where: Any, name: str, make: Callabl
 
 @pytest.mark.exhaustive
 def test_known_states_that_are_forgotten_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    change(monkeypatch, rows, "mark_known", lambda old: lambda *given: None)
+    change(monkeypatch, row_order, "mark_known", lambda old: lambda *given: None)
 
 
 @pytest.mark.exhaustive
@@ -170,7 +170,7 @@ def test_candidates_that_go_to_another_owner_are_noticed(monkeypatch: pytest.Mon
 
 
 def test_duplicates_that_stay_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    change(monkeypatch, rows, "distinct", lambda old: lambda states, hashes: (states, hashes))
+    change(monkeypatch, row_order, "distinct", lambda old: lambda states, hashes: (states, hashes))
 
 
 def test_verdicts_of_successors_outside_that_are_dropped_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.kernel import native
-from isrcheck.checker.kernel.compile import Kernel
+from isrcheck.checker.kernel import llvm_compiler
+from isrcheck.checker.kernel.compiled import Kernel
 from tests.kernel.toys import grid
 
 cloudpickle = pytest.importorskip("pyspark.cloudpickle")
@@ -27,7 +27,7 @@ assert not [name for name in sys.modules if name.startswith("isrcheck")]
 
 def both(text: str) -> list[int]:
     """Loads the same functions twice, calls one of each, and returns how many places they have."""
-    codes = [native.Code(text) for _ in range(2)]
+    codes = [llvm_compiler.Code(text) for _ in range(2)]
     for code in codes:
         code.calls["hashes"](0, 0, 0)
     return [len({code.addresses[name] for code in codes}) for name in ("expand", "hashes", "failures")]
@@ -37,7 +37,7 @@ def test_code_is_loaded_where_only_its_values_are(tmp_path: Path) -> None:
     kernel = Kernel(grid([3, 4]))
     assert kernel.code.addresses["expand"]  # this process has loaded code, too
     assert both(kernel.text) == [2, 2, 2]
-    modules = (native, sys.modules[__name__])
+    modules = (llvm_compiler, sys.modules[__name__])
     for module in modules:
         cloudpickle.register_pickle_by_value(module)
     try:

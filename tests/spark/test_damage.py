@@ -15,12 +15,11 @@ from typing import Any
 import pytest
 
 from isrcheck.checker.datasets import manifests
-from isrcheck.checker.datasets.claim import Claim
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.manifests import manifest_name
-from isrcheck.checker.datasets.refusals import DatasetRefused
-from isrcheck.checker.datasets.storage import Storage
-from isrcheck.checker.engines.spark import files, queries
+from isrcheck.checker.datasets.storage import Claim, Storage
+from isrcheck.checker.engines.spark import executor_queries, state_files
+from isrcheck.checker.results.errors import DatasetRefused
 from tests.spark.test_resume import counts, files_of, run
 
 WAYS: dict[str, Callable[[bytes], bytes | None]] = {
@@ -98,11 +97,13 @@ def test_what_is_read_to_be_analyzed_is_compared_with_its_hash(dataset: Path) ->
         def to_pylist(self) -> list[int]:
             return [0]
 
-    assert [(level, len(states)) for level, states in queries.each_file(query, [Batch()])] == [(3, entry["rows"])]
+    assert [(level, len(states)) for level, states in executor_queries.each_file(query, [Batch()])] == [
+        (3, entry["rows"])
+    ]
     part = dataset / entry["path"]
     part.write_bytes(flipped(part.read_bytes(), part.stat().st_size - 30))
-    with pytest.raises(ValueError, match=files.CHANGED):
-        list(queries.each_file(query, [Batch()]))
+    with pytest.raises(ValueError, match=state_files.CHANGED):
+        list(executor_queries.each_file(query, [Batch()]))
 
 
 def test_merged_files_can_be_done_without(dataset: Path, tmp_path: Path) -> None:

@@ -14,18 +14,17 @@ import pyarrow.parquet as pq
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.datasets import dataset, summary
-from isrcheck.checker.datasets.common import common
+from isrcheck.checker.datasets import dataset, dataset_summary
 from isrcheck.checker.datasets.dataset import Dataset
-from isrcheck.checker.datasets.origin import Origin, origin_of
-from isrcheck.checker.datasets.plots import Panel, plotted
-from isrcheck.checker.datasets.refusals import DatasetRefused
-from isrcheck.checker.datasets.shapes import svg
+from isrcheck.checker.datasets.header import Origin, origin_of
+from isrcheck.checker.datasets.variables import common
 from isrcheck.checker.engines import reference
-from isrcheck.checker.engines.spark import analysis
+from isrcheck.checker.engines.spark import dataset_queries
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.engines.spark.session import Spark
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.results.drawing import Panel, plotted, svg
+from isrcheck.checker.results.errors import DatasetRefused
+from isrcheck.checker.results.exploration import Limits
 from tests.cli.running import run
 from tests.sweeps.dying import require_answers
 
@@ -66,7 +65,7 @@ def kip_320(tmp_path_factory: pytest.TempPathFactory) -> Explored:
 
 
 def test_values_of_variables_over_levels(spark: Spark, kip_101: Explored) -> None:
-    leaves, unknown = summary.leaves_named(kip_101.dataset, ("replica[0].high_watermark", "log", "no"))
+    leaves, unknown = dataset_summary.leaves_named(kip_101.dataset, ("replica[0].high_watermark", "log", "no"))
     assert unknown == ["no"]
     wanted = Counter(
         (level, leaf, kip_101.origin.interpreter.leaves(state)[leaf])
@@ -75,7 +74,7 @@ def test_values_of_variables_over_levels(spark: Spark, kip_101: Explored) -> Non
         for leaf in leaves
     )
     assert len(leaves) > 5
-    found = analysis.distributions(spark, kip_101.dataset, leaves)
+    found = dataset_queries.distributions(spark, kip_101.dataset, leaves)
     assert {(level, leaf, value): n for level, leaf, value, n in found} == wanted
 
 
@@ -85,12 +84,12 @@ def test_out_degrees(spark: Spark, kip_101: Explored) -> None:
         for level, states in enumerate(kip_101.levels, start=1)
         for state in states
     )
-    found = analysis.degrees(spark, kip_101.dataset, kip_101.origin.kernel, False)
+    found = dataset_queries.degrees(spark, kip_101.dataset, kip_101.origin.kernel, False)
     assert {(level, degree): n for level, degree, n in found} == wanted
 
 
 def test_bounds_and_goals_by_level(kip_101: Explored) -> None:
-    data, it = summary.summary(kip_101.dataset), kip_101.origin.interpreter
+    data, it = dataset_summary.summary(kip_101.dataset), kip_101.origin.interpreter
     assert data["explored_to_the_end"]
     assert data["bounds"].keys() == it.bounds.keys()
     assert data["goals"].keys() == it.goals.keys()
@@ -149,7 +148,7 @@ def test_differences_of_two_models_with_other_bounds(spark: Spark, kip_101: Expl
     shared = common(kip_101.origin.system, kip_320.origin.system)
     assert "log" in shared.variables
     assert "next_leader_epoch" in shared.variables
-    found = analysis.difference(spark, kip_101.dataset, kip_320.dataset, shared)
+    found = dataset_queries.difference(spark, kip_101.dataset, kip_320.dataset, shared)
 
     # States as plain values, a log of any length being a tuple: what they have in common needs no leaves here.
     def values(explored: Explored) -> list[set[Any]]:
@@ -175,7 +174,7 @@ def test_differences_of_two_models_with_other_bounds(spark: Spark, kip_101: Expl
 
 def test_a_dataset_differs_from_itself_in_nothing(spark: Spark, kip_320: Explored) -> None:
     shared = common(kip_320.origin.system, kip_320.origin.system)
-    assert analysis.difference(spark, kip_320.dataset, kip_320.dataset, shared).levels == {}
+    assert dataset_queries.difference(spark, kip_320.dataset, kip_320.dataset, shared).levels == {}
 
 
 def test_what_cannot_be_compared_stands_apart(tmp_path: Path, kip_320: Explored) -> None:

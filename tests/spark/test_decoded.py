@@ -13,14 +13,14 @@ import pyarrow.dataset as ds
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.datasets.columns import columns_of, sql_of
 from isrcheck.checker.datasets.dataset import Dataset
-from isrcheck.checker.datasets.origin import Origin, origin_of
+from isrcheck.checker.datasets.header import Origin, origin_of
+from isrcheck.checker.datasets.variables import columns_of, sql_of
 from isrcheck.checker.engines import reference
-from isrcheck.checker.engines.spark import decoding
+from isrcheck.checker.engines.spark import decoder
 from isrcheck.checker.engines.spark.cluster import Cluster
-from isrcheck.checker.exploration import Limits
 from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language import (
     Model,
     action,
@@ -39,7 +39,7 @@ from isrcheck.model.language import (
     set_of,
     setting,
 )
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 from tests.cli.running import run
 
 pytestmark = pytest.mark.exhaustive
@@ -111,13 +111,13 @@ def test_values_of_every_domain() -> None:
         for state in states
     ]
     assert [name for name, _, _ in columns] == list(wanted[0])
-    found = {name: decoding.built(shape, packed) for name, _, shape in columns}
+    found = {name: decoder.built(shape, packed) for name, _, shape in columns}
     for name, array in found.items():
         assert array.to_pylist() == [row[name] for row in wanted], name
         assert len(set(map(str, array.to_pylist()))) > 1, name
     # No state at all has the same types.
     for name, kind, shape in columns:
-        assert decoding.built(shape, packed[:0]).type == found[name].type
+        assert decoder.built(shape, packed[:0]).type == found[name].type
         assert str(found[name].type) == arrow_words(kind), name
 
 

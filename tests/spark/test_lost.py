@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.datasets.refusals import ClusterFailed
-from isrcheck.checker.engines.spark import session, starting
+from isrcheck.checker.engines.spark import session, session_settings
+from isrcheck.checker.results.errors import ClusterFailed
 
 # As Spark 4.3 says it, the second where executors were killed three times, 20 s apart, in one level.
 LOST = [
@@ -85,5 +85,5 @@ def test_a_job_that_fails_at_the_time_out_gives_its_failure(failure: Exception) 
 
 def test_seconds_in_a_report_do_not_make_the_candidates_others() -> None:
     """Otherwise Spark ends jobs with repeated tasks, whose rows have other times and names of files."""
-    names = [name for name in starting.SQL_NEEDED if "orderIndependentChecksum" in name]
-    assert [starting.SQL_NEEDED[name] for name in names] == ["false"] * 3
+    names = [name for name in session_settings.SQL_NEEDED if "orderIndependentChecksum" in name]
+    assert [session_settings.SQL_NEEDED[name] for name in names] == ["false"] * 3

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.datasets.refusals import DatasetRefused, MissingTool
-from isrcheck.checker.engines.spark import requirements
+from isrcheck.checker.engines.spark import cluster
 from isrcheck.checker.engines.spark.cluster import Cluster
-from isrcheck.checker.engines.spark.interruptions import deferred, raise_if_asked
+from isrcheck.checker.engines.spark.session import deferred, raise_if_asked
+from isrcheck.checker.results.errors import DatasetRefused, MissingTool
 from tests.cli.running import counter, run
 
 
@@ -58,13 +58,13 @@ def test_a_java_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     java(tmp_path, f'openjdk version "{version}"')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(MissingTool, match=f"needs Java 17 or newer, not {version}; install"):
-        requirements.require()
+        cluster.require()
 
 
 def test_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     java(tmp_path, 'openjdk version "21.0.1" 2023-10-17')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    assert requirements.require()["java"] == "21.0.1"
+    assert cluster.require()["java"] == "21.0.1"
 
 
 @pytest.mark.parametrize(
@@ -83,12 +83,12 @@ def test_a_package_that_is_missing_or_too_old(
     def imported(name: str) -> Any:
         raise ModuleNotFoundError(name)
 
-    monkeypatch.setattr(requirements.metadata, "version", found)
-    monkeypatch.setattr(requirements.importlib, "import_module", imported)
+    monkeypatch.setattr(cluster.metadata, "version", found)
+    monkeypatch.setattr(cluster.importlib, "import_module", imported)
     said = run("check", counter(tmp_path), "--engine", "spark")
     assert (said.code, said.err.count("\n")) == (153, 1)
     with pytest.raises(MissingTool, match=words):
-        requirements.require()
+        cluster.require()
 
 
 def test_plots_are_svg_and_apart_from_other_output(tmp_path: Path) -> None:

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
 from isrcheck.checker.datasets.storage import Storage
-from isrcheck.checker.engines.spark import backwards, files, paths
-from isrcheck.checker.engines.spark import levels as stored
-from isrcheck.checker.engines.spark.levels import StoredLevels
-from isrcheck.checker.engines.spark.paths import StoredPaths
-from isrcheck.checker.exploration import Exploration, Path
-from isrcheck.model.language.expressions import FALSE, Expression, and_, eq, if_, leaf, not_, or_
-from isrcheck.model.language.system import Transition, TransitionSystem
+from isrcheck.checker.engines.spark import backward_search, state_files
+from isrcheck.checker.engines.spark import dataset_paths as paths
+from isrcheck.checker.engines.spark import dataset_paths as stored
+from isrcheck.checker.engines.spark.dataset_paths import StoredLevels, StoredPaths
+from isrcheck.checker.results.exploration import Exploration, Path
+from isrcheck.model.semantics.expressions import FALSE, Expression, and_, eq, if_, leaf, not_, or_
+from isrcheck.model.semantics.transition_system import Transition, TransitionSystem
 from tests.agreement.profiles import attempts, examples
 from tests.agreement.test_canonical_trace import Graph, graphs, picked
 from tests.kernel.toys import grid, leaves_of, number, predicate, system, transition
@@ -70,10 +70,10 @@ def asked(case: Case, predicates_fail: bool, ask: Callable[[Exploration, StoredL
     toy = system_of(graph, failing, predicates_fail)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(stored, "SMALL", 0)
-        patch.setattr(backwards, "HELD", held)
-        patch.setattr(backwards, "INLINE", inline)
-        patch.setattr(backwards, "CHUNK_BYTES", held)
-        patch.setattr(files, "SLAB", 1)
+        patch.setattr(backward_search, "HELD", held)
+        patch.setattr(backward_search, "INLINE", inline)
+        patch.setattr(backward_search, "CHUNK_BYTES", held)
+        patch.setattr(state_files, "SLAB", 1)
         found, levels = explored(toy, folder, StandIn(owners, owners), keep_going=True, deadlock=True, group=2)
         answer = ask(found, levels, StoredPaths(levels, [t.actor for t in toy.transitions]))
         assert not list(Folder(folder).glob("cones*"))
@@ -172,13 +172,13 @@ def test_a_dataset_may_be_read_only(monkeypatch: pytest.MonkeyPatch, tmp_path: F
 
 
 def without_costs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backwards, "costs", lambda rows, words: np.zeros((len(rows), 9), dtype=np.uint32))
+    monkeypatch.setattr(backward_search, "costs", lambda rows, words: np.zeros((len(rows), 9), dtype=np.uint32))
 
 
 def without_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = backwards.with_costs
+    made = backward_search.with_costs
     least = np.minimum
-    monkeypatch.setattr(backwards, "with_costs", lambda states, after: made(states, 0 * least(after, 0)))
+    monkeypatch.setattr(backward_search, "with_costs", lambda states, after: made(states, 0 * least(after, 0)))
 
 
 def without_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,13 +187,13 @@ def without_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_first_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    around = files.Reader.around
+    around = state_files.Reader.around
 
     def shortened(self: Any, wanted: Any) -> Any:
         for rows, hashes, a, b in around(self, wanted):
             yield rows[1:], hashes[1:], a, b
 
-    monkeypatch.setattr(files.Reader, "around", shortened)
+    monkeypatch.setattr(state_files.Reader, "around", shortened)
 
 
 def other_order(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.datasets.refusals import ClusterFailed
-from isrcheck.checker.engines.spark import requirements, starting
-from isrcheck.checker.engines.spark.found import require_each_owner
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.engines.spark import cluster, session_settings
+from isrcheck.checker.engines.spark.spark_search import require_each_owner
+from isrcheck.checker.results.errors import ClusterFailed
+from isrcheck.checker.results.exploration import Limits
 from tests.cli.running import counter, run
 from tests.spark.test_resume import assert_same_json
 
@@ -90,9 +90,9 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_platform_that_says_nothing(bare: Path) -> None:
-    assert not starting.platform_says("spark.master", "--master", "MASTER=")
+    assert not session_settings.platform_says("spark.master", "--master", "MASTER=")
     (bare / "spark-defaults.conf").write_text("# spark.master x\nspark.ui.enabled true\n")
-    assert not starting.platform_says("spark.master", "--master", "MASTER=")
+    assert not session_settings.platform_says("spark.master", "--master", "MASTER=")
 
 
 @pytest.mark.parametrize(
@@ -107,12 +107,12 @@ def test_a_platform_that_says_nothing(bare: Path) -> None:
 )
 def test_a_platform_that_names_a_master(bare: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> None:
     monkeypatch.setenv(name, value)
-    assert starting.platform_says("spark.master", "--master", "MASTER=")
+    assert session_settings.platform_says("spark.master", "--master", "MASTER=")
 
 
 def test_a_master_in_spark_defaults(bare: Path) -> None:
     (bare / "spark-defaults.conf").write_text("spark.master yarn\n")
-    assert starting.platform_says("spark.master", "--master", "MASTER=")
+    assert session_settings.platform_says("spark.master", "--master", "MASTER=")
 
 
 # --- what is said in one line ----------------------------------------------------------------------------------------
@@ -148,9 +148,9 @@ def test_pyspark_without_pip_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(requirements.metadata, "version", missing)
-    assert requirements._version("pyspark") == pyspark.__version__
-    assert requirements._version("no_such_package") is None
+    monkeypatch.setattr(cluster.metadata, "version", missing)
+    assert cluster._version("pyspark") == pyspark.__version__
+    assert cluster._version("no_such_package") is None
 
 
 def test_pyspark_in_spark_home_is_found(tmp_path: Path) -> None:

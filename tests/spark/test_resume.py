@@ -16,13 +16,13 @@ import pytest
 
 from isrcheck import check
 from isrcheck.checker.datasets.manifests import manifest_name
-from isrcheck.checker.datasets.refusals import DatasetRefused
 from isrcheck.checker.datasets.storage import Storage
-from isrcheck.checker.engines.spark import files
+from isrcheck.checker.engines.spark import state_files
 from isrcheck.checker.engines.spark.cluster import Cluster
-from isrcheck.checker.exploration import Exploration
-from isrcheck.checker.kernel.compile import Kernel
-from isrcheck.checker.results import Result
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.results.errors import DatasetRefused
+from isrcheck.checker.results.exploration import Exploration
+from isrcheck.checker.results.result import Result
 from tests.agreement.test_engines_agree import essence
 from tests.kernel.test_local_search import below
 from tests.spark.searching import StandIn, explored
@@ -61,7 +61,7 @@ def touching(monkeypatch: pytest.MonkeyPatch, act: Callable[[], None]) -> None:
 
     for name in ("write", "remove", "make"):
         monkeypatch.setattr(Storage, name, wrapped(getattr(Storage, name)))
-    monkeypatch.setattr(files, "write", wrapped(files.write))
+    monkeypatch.setattr(state_files, "write", wrapped(state_files.write))
 
 
 def run(folder: Path, **more: Any) -> Exploration:

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from isrcheck import check
+from isrcheck.checker.analysis.fix_search import explain_all
 from isrcheck.checker.datasets.manifests import manifest_name
-from isrcheck.checker.engines.spark import levels as stored
+from isrcheck.checker.engines.spark import dataset_paths as stored
 from isrcheck.checker.engines.spark.cluster import Cluster
-from isrcheck.checker.explaining import explain_all
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.scenarios.controls import controls_of
-from isrcheck.checker.scenarios.derived import files_of
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.scenarios.collection import controls_of
+from isrcheck.checker.scenarios.derived_files import files_of
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.agreement.test_engines_agree import essence
 from tests.agreement.test_where_searches_stop import COUNT, UNGUARDED, counter

@@ -14,8 +14,8 @@ import pytest
 
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.places import is_uri
-from isrcheck.checker.datasets.refusals import DatasetRefused, Unreachable
 from isrcheck.checker.datasets.storage import Storage, root_of
+from isrcheck.checker.results.errors import DatasetRefused, Unreachable
 from tests.cli.running import counter, run
 
 ROOT = Path(__file__).parent.parent.parent

@@ -9,8 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from isrcheck.checker.datasets.plots import Panel, plotted
-from isrcheck.checker.datasets.shapes import COLOURS, Drawing, Rect, Text, png, svg
+from isrcheck.checker.results.drawing import COLOURS, Drawing, Panel, Rect, Text, plotted, png, svg
 from tests.cli.running import run
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -110,7 +109,7 @@ def test_a_png_shows_what_the_svg_shows() -> None:
 
 
 def test_png_without_pillow_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from isrcheck.checker.datasets import shapes
+    from isrcheck.checker.results.result import drawing as shapes
 
     monkeypatch.setattr(shapes, "find_spec", lambda name: None)
     said = run("sweep", tmp_path / "sweep.toml", "--plot", tmp_path / "map.png")

@@ -78,7 +78,11 @@ def test_a_sweep_that_is_killed_leaves_no_process_behind(tmp_path: Path) -> None
 
 
 def children(of: int) -> list[int]:
-    return [child.pid for child in psutil.Process(of).children() if "isrcheck.checker.sweeps.cells" in child.cmdline()]
+    return [
+        child.pid
+        for child in psutil.Process(of).children()
+        if "isrcheck.checker.analysis.sweep.cells" in child.cmdline()
+    ]
 
 
 @pytest.mark.parametrize(

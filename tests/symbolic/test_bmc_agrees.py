@@ -9,9 +9,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from isrcheck import check
-from isrcheck.checker.engines.symbolic.paths import LeastPath
+from isrcheck.checker.engines.symbolic.symbolic_paths import LeastPath
 from isrcheck.checker.engines.symbolic.unrolling import Link
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.results.exploration import Limits
 from tests.agreement.engines import STATES, traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load, models

@@ -13,12 +13,13 @@ import z3
 
 from isrcheck import check
 from isrcheck.checker.cli.progress import counts
-from isrcheck.checker.engines.symbolic import paths, solving
-from isrcheck.checker.engines.symbolic.search import search
-from isrcheck.checker.exploration import Limits, Progress
-from isrcheck.checker.library import load_model_class
+from isrcheck.checker.engines.symbolic import solver as solving
+from isrcheck.checker.engines.symbolic import symbolic_paths
+from isrcheck.checker.engines.symbolic.bounded_search import search
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits, Progress
 from isrcheck.model.language import UnknownName
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 from tests.cli.running import Outcome, counter, mistaken, run
 from tests.cli.test_exit_codes import valid
 from tests.cli.test_process import ISRCHECK, ROOT
@@ -206,10 +207,10 @@ def test_an_error_that_was_met_before_z3_gives_up_is_reported(
 
 
 def test_a_trace_that_is_not_the_least_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def tired(walk: paths.LeastPath) -> None:
+    def tired(walk: symbolic_paths.LeastPath) -> None:
         raise solving.GaveUp("time")
 
-    monkeypatch.setattr(paths.LeastPath, "improve", tired)
+    monkeypatch.setattr(symbolic_paths.LeastPath, "improve", tired)
     outcome, data = ask(tmp_path, "-s", "least=2")
     assert (outcome.code, outcome.out.splitlines()[0]) == (
         12,

@@ -12,18 +12,18 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
-from isrcheck.checker.engines.symbolic import reductions, symmetry, terms, unrolling
-from isrcheck.checker.engines.symbolic.search import search
-from isrcheck.checker.engines.symbolic.solving import Watch
-from isrcheck.checker.engines.symbolic.terms import Terms
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.symmetry.exchanges import Classes, Exchange, Member
-from isrcheck.checker.symmetry.interchangeable import Symmetry
+from isrcheck.checker.engines.symbolic import path_order, symmetry_proof, unrolling, z3_terms
+from isrcheck.checker.engines.symbolic.bounded_search import search
+from isrcheck.checker.engines.symbolic.solver import Watch
+from isrcheck.checker.engines.symbolic.z3_terms import Terms
+from isrcheck.checker.kernel.exchanges import Classes, Exchange, Member
+from isrcheck.checker.kernel.interchangeable import Symmetry
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language import Model, action, constraint, number, when
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.system import Predicate, TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import Predicate, TransitionSystem
 from tests.agreement import evaluated
 from tests.agreement.engines import traced
 from tests.agreement.profiles import THOROUGH, attempts, examples
@@ -85,7 +85,7 @@ SYSTEMS: dict[str, Callable[[], TransitionSystem]] = {
 
 def classes_of(system: TransitionSystem) -> list[list[Member]]:
     with Watch(Limits()) as watch:
-        return symmetry.classes(system, watch)
+        return symmetry_proof.classes(system, watch)
 
 
 def orbit(system: TransitionSystem, state: State, classes: Classes) -> set[State]:
@@ -178,7 +178,7 @@ def assert_noticed_at_random() -> None:
 
 @pytest.mark.exhaustive
 def test_instances_wrongly_taken_for_independent_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reductions, "_independent", lambda a, b: True)
+    monkeypatch.setattr(path_order, "_independent", lambda a, b: True)
     assert_noticed_in("die-hard", "two-phase-commit")
 
 
@@ -190,11 +190,11 @@ def test_brokers_wrongly_taken_for_interchangeable_are_noticed(monkeypatch: pyte
 
 @pytest.mark.exhaustive
 def test_a_broken_order_of_mention_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def backwards(self: reductions.MentionOrder, brokers: list[int]) -> Iterator[int]:
+    def backwards(self: path_order.MentionOrder, brokers: list[int]) -> Iterator[int]:
         for broker in brokers:
             yield from (x for x in self._class.get(broker, ()) if x != broker and x not in brokers)
 
-    monkeypatch.setattr(reductions.MentionOrder, "_lesser", backwards)
+    monkeypatch.setattr(path_order.MentionOrder, "_lesser", backwards)
     assert_noticed_in("kip-279")
 
 
@@ -202,7 +202,7 @@ def test_a_broken_order_of_mention_is_noticed(monkeypatch: pytest.MonkeyPatch) -
 def test_frames_that_are_not_kept_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     updates = unrolling.Template._updates
     monkeypatch.setattr(
-        unrolling.Template, "_updates", lambda self: [x for x in updates(self) if terms.z3.is_implies(x)]
+        unrolling.Template, "_updates", lambda self: [x for x in updates(self) if z3_terms.z3.is_implies(x)]
     )
     assert_noticed_in("kip-320")
 
@@ -217,7 +217,7 @@ def test_constraints_that_are_not_asked_are_noticed(monkeypatch: pytest.MonkeyPa
     asserted = unrolling.Unrolling.asserted
 
     def deaf(self: unrolling.Unrolling, level: int, about: object) -> object:
-        return terms.z3.BoolVal(True) if about is self.template.inside else asserted(self, level, about)
+        return z3_terms.z3.BoolVal(True) if about is self.template.inside else asserted(self, level, about)
 
     monkeypatch.setattr(unrolling.Unrolling, "asserted", deaf)
     assert_noticed_in("detour")
@@ -233,10 +233,10 @@ SELDOM = [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("or", "l
 @pytest.mark.parametrize("operator", ["not", "and", "eq", *SELDOM, *(LATE if THOROUGH else ())])
 def test_a_wrong_term_of_an_operator_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def wrong(self: Terms, node: e.Expression, given: list[object]) -> object:
-        return given[-1] if node.kind != "flag" or operator in ("not", "and", "or") else terms.z3.BoolVal(True)
+        return given[-1] if node.kind != "flag" or operator in ("not", "and", "or") else z3_terms.z3.BoolVal(True)
 
     if operator == "not":
-        monkeypatch.setitem(terms.OPERATORS, "not", lambda self, node, given: given[0])
+        monkeypatch.setitem(z3_terms.OPERATORS, "not", lambda self, node, given: given[0])
     else:
-        monkeypatch.setitem(terms.OPERATORS, operator, wrong)
+        monkeypatch.setitem(z3_terms.OPERATORS, operator, wrong)
     assert_noticed_at_random()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.exploration import Limits
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.scenarios.collection import one
 from tests.marks import EXHAUSTIVE, one_in
 from tests.scenarios.shipped import FOLDERS

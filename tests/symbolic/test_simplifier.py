@@ -16,11 +16,11 @@ from typing import Any
 import pytest
 import z3
 
-from isrcheck.checker.engines.symbolic.terms import INTEGERS, Terms
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language import junctions
-from isrcheck.model.language.expressions import FALSE, TRUE, Expression, Kind, Leaf
-from isrcheck.model.language.nodes import flag_node, interned
+from isrcheck.checker.engines.symbolic.z3_terms import INTEGERS, Terms
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics import nodes
+from isrcheck.model.semantics.expressions import FALSE, TRUE, Expression, Kind, Leaf
+from isrcheck.model.semantics.nodes import flag_node, interned
 
 HUGE = 1 << 20
 KINDS: list[tuple[str, Kind, int, int]] = [
@@ -203,7 +203,7 @@ CONSTRUCTORS: dict[str, Callable[..., Expression]] = {
     "if": e.if_,
     "only": lambda of: e.only(of, 4),
 }
-HELPERS = (junctions._junction, junctions._flattened, junctions._absorbed, junctions._bounds, junctions._tightest)
+HELPERS = (nodes._junction, nodes._flattened, nodes._absorbed, nodes._bounds, nodes._tightest)
 
 
 def proved(claim: Callable[[Terms, list[Any]], Any]) -> bool:
@@ -252,15 +252,15 @@ def test_every_statement_of_every_constructor_is_reached_by_some_rule() -> None:
     taken: set[tuple[str, int]] = set()
 
     def look(frame: Any, event: str, argument: object) -> Any:
-        if frame.f_code.co_filename not in (e.__file__, junctions.__file__):
+        if frame.f_code.co_filename not in (e.__file__, nodes.__file__):
             return None
         if event == "line":
             taken.add((frame.f_code.co_filename, frame.f_lineno))
         return look
 
     # Negations are kept with their expressions, and junctions are; without them each rule starts afresh.
-    junctions._junction.cache_clear()
-    junctions._bounds.cache_clear()
+    nodes._junction.cache_clear()
+    nodes._bounds.cache_clear()
     for _, arguments in RULES.values():
         for x in arguments:
             x.negation = None

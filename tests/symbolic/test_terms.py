@@ -6,10 +6,10 @@ import pytest
 import z3
 from hypothesis import given
 
-from isrcheck.checker.engines.symbolic import terms as t
-from isrcheck.checker.engines.symbolic.terms import BITS, INTEGERS, Numbers, Terms
-from isrcheck.model.language import expressions as e
-from isrcheck.model.language.expressions import Expression, Leaf
+from isrcheck.checker.engines.symbolic import z3_terms as t
+from isrcheck.checker.engines.symbolic.z3_terms import BITS, INTEGERS, Numbers, Terms
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.expressions import Expression, Leaf
 from tests.agreement.profiles import examples
 from tests.language.test_expressions import LEAVES, Pair, some_pair, states_of
 

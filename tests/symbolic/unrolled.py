@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from isrcheck.checker.engines import reference
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.engines.symbolic.search import search
-from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.model.language.system import Label, TransitionSystem
+from isrcheck.checker.engines.symbolic.bounded_search import search
+from isrcheck.checker.results.exploration import Exploration, Limits
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.transition_system import Label, TransitionSystem
 from tests.agreement.engines import STATES
 
 DEPTH = 6

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from isrcheck.checker.symmetry.exchanges import Classes, Exchange, Member
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.kernel.exchanges import Classes, Exchange, Member
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 State = tuple[int, ...]
 

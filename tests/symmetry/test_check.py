@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.symbolic import solving
-from isrcheck.checker.engines.symbolic.symmetry import symmetry
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.results import Result
+from isrcheck.checker.engines.symbolic import solver
+from isrcheck.checker.engines.symbolic.symmetry_proof import symmetry
+from isrcheck.checker.results.exploration import Limits
+from isrcheck.checker.results.result import Result
 from isrcheck.checker.scenarios.scenario import read
 from isrcheck.model.language import UnknownName
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 from tests.agreement.profiles import THOROUGH
 from tests.cli.running import run
 from tests.cli.test_exit_codes import valid
@@ -193,13 +193,13 @@ def test_other_engines_have_no_orbits(engine: str) -> None:
 
 
 def test_brokers_count_as_different_where_the_solver_gives_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    def unknown(self: solving.Solver, *assumed: Any) -> bool:
-        raise solving.GaveUp("unknown", "canceled")
+    def unknown(self: solver.Solver, *assumed: Any) -> bool:
+        raise solver.GaveUp("unknown", "canceled")
 
     model = Favoured()
     system = trace(model, model.predicates("invariant"))
     assert symmetry(system).classes() == brokers([0, 1, 2])
-    monkeypatch.setattr(solving.Solver, "satisfiable", unknown)
+    monkeypatch.setattr(solver.Solver, "satisfiable", unknown)
     assert symmetry(system).classes() == []
 
 

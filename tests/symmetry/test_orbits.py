@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isrcheck.checker.kernel import orbits
+from isrcheck.checker.kernel import llvm_orbits
+from isrcheck.checker.kernel.exchanges import Classes, Exchange, Member, members
+from isrcheck.checker.kernel.interchangeable import random_state
 from isrcheck.checker.kernel.layout import Layout
-from isrcheck.checker.kernel.orbits import Exchanging, Orbits, affordable, permutations, walk
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.symmetry.exchanges import Classes, Exchange, Member, members
-from isrcheck.checker.symmetry.interchangeable import random_state
+from isrcheck.checker.kernel.llvm_orbits import Exchanging, Orbits, affordable, permutations, walk
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.language import (
     Model,
     action,
@@ -32,8 +32,8 @@ from isrcheck.model.language import (
     set_of,
     setting,
 )
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load
@@ -180,18 +180,18 @@ def test_pairs_of_bits_that_are_left_out_are_noticed(monkeypatch: pytest.MonkeyP
 
 
 def test_exchanges_behind_the_end_of_a_sequence_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    fields = orbits._Field
-    monkeypatch.setattr(orbits, "_Field", lambda leaf, length, offset: fields(leaf, None, 0))
+    fields = llvm_orbits._Field
+    monkeypatch.setattr(llvm_orbits, "_Field", lambda leaf, length, offset: fields(leaf, None, 0))
     assert_noticed("nested")
 
 
 def test_a_permutation_that_is_left_out_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    changes = orbits._changes
-    monkeypatch.setattr(orbits, "_changes", lambda count: list(changes(count))[1:])
+    changes = llvm_orbits._changes
+    monkeypatch.setattr(llvm_orbits, "_changes", lambda count: list(changes(count))[1:])
     assert_noticed("kip-320")
 
 
 def test_a_wrong_choice_of_the_least_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    less = orbits._less
-    monkeypatch.setattr(orbits, "_less", lambda loop, one, other: less(loop, other, one))
+    less = llvm_orbits._less
+    monkeypatch.setattr(llvm_orbits, "_less", lambda loop, one, other: less(loop, other, one))
     assert_noticed("async-isr")

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.engines.symbolic.solving import Watch
-from isrcheck.checker.engines.symbolic.symmetry import Alike
-from isrcheck.checker.exploration import Limits
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.symmetry import interchangeable
-from isrcheck.checker.symmetry.exchanges import Exchange, Member, Nodes
-from isrcheck.checker.symmetry.interchangeable import Symmetry
-from isrcheck.model.language import expressions as e
+from isrcheck.checker.engines.symbolic.solver import Watch
+from isrcheck.checker.engines.symbolic.symmetry_proof import Alike
+from isrcheck.checker.kernel import interchangeable
+from isrcheck.checker.kernel.exchanges import Exchange, Member, Nodes
+from isrcheck.checker.kernel.interchangeable import Symmetry
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language.domains import Domain, Number, Per, Record, Value
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.tracing import trace
 from tests.designs.shipped import OF_SHARED_PARTS
 
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from isrcheck.checker.engines.local import orbits as orbit_levels
-from isrcheck.checker.engines.local.levels import NativeLevels
-from isrcheck.checker.engines.local.search import search
-from isrcheck.checker.engines.symbolic.symmetry import symmetry
-from isrcheck.checker.exploration import Exploration, Limits
-from isrcheck.checker.kernel import orbits
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.symmetry.exchanges import Classes, Member
-from isrcheck.checker.symmetry.interchangeable import Symmetry
-from isrcheck.checker.traces.canonical import CanonicalPaths
+from isrcheck.checker.engines.explicit import levels as orbit_levels
+from isrcheck.checker.engines.explicit.levels import NativeLevels
+from isrcheck.checker.engines.explicit.search import search
+from isrcheck.checker.engines.symbolic.symmetry_proof import symmetry
+from isrcheck.checker.kernel import llvm_orbits
+from isrcheck.checker.kernel.exchanges import Classes, Member
+from isrcheck.checker.kernel.interchangeable import Symmetry
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.exploration import Exploration, Limits
+from isrcheck.checker.trace.canonical import CanonicalPaths
 from isrcheck.model.language import (
     Model,
     action,
@@ -33,8 +33,8 @@ from isrcheck.model.language import (
     per,
     setting,
 )
-from isrcheck.model.language.system import TransitionSystem
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
+from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
 from tests.agreement.random_models import load
@@ -277,8 +277,8 @@ def test_initial_states_that_are_not_compared_are_noticed(monkeypatch: pytest.Mo
 
 @pytest.mark.exhaustive
 def test_representatives_that_are_not_the_least_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    changes = orbits._changes
-    monkeypatch.setattr(orbits, "_changes", lambda count: list(changes(count))[1:])
+    changes = llvm_orbits._changes
+    monkeypatch.setattr(llvm_orbits, "_changes", lambda count: list(changes(count))[1:])
     assert_noticed("kip-320")
 
 

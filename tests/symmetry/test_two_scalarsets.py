@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from isrcheck import UnknownName, check
-from isrcheck.checker.engines.symbolic.symmetry import symmetry
-from isrcheck.checker.pages.stories import story
-from isrcheck.checker.symmetry.exchanges import Member
+from isrcheck.checker.engines.symbolic.symmetry_proof import symmetry
+from isrcheck.checker.kernel.exchanges import Member
+from isrcheck.checker.report.pages.story_data import story
 from isrcheck.model.language import Model, action, bag, optional, setting, when
-from isrcheck.model.language.tracing import trace
+from isrcheck.model.semantics.tracing import trace
 from tests.cli.running import run
 from tests.toys import in_flight
 from tests.toys.in_flight import Visitors, client

@@ -9,10 +9,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-from isrcheck.checker.alternatives import _others
-from isrcheck.checker.checking import check
-from isrcheck.checker.reports.reasons import alternatives_text
-from isrcheck.checker.told import Alternative, Alternatives
+from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.fix_search import _others
+from isrcheck.checker.report.story_text import alternatives_text
+from isrcheck.checker.results.story import Alternative, Alternatives
 from tests.cli.running import run
 from tests.traces.walks import walk
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.traces import files
+from isrcheck.checker.trace import trace_files
 from tests.cli.running import run
 from tests.traces.recorded import changed, record, shelf
 
@@ -60,7 +60,7 @@ def test_a_file_that_cannot_be_read_exits_153(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_too_large_is_not_read_to_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LARGEST_FILE", 2**20)
+    monkeypatch.setattr(trace_files, "LARGEST_FILE", 2**20)
     outcome = run("replay", "/dev/zero")
     assert (outcome.code, outcome.err) == (150, "isrcheck: /dev/zero: it is larger than 1 MiB\n")
 

@@ -9,11 +9,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-from isrcheck.checker import explaining
-from isrcheck.checker.explaining import control
-from isrcheck.checker.scenarios.controls import controls_of
-from isrcheck.checker.told import Fix
-from isrcheck.checker.traces.fixes import fix
+from isrcheck.checker.analysis import fix_search
+from isrcheck.checker.analysis.fix_search import control
+from isrcheck.checker.results.story import Fix
+from isrcheck.checker.scenarios.collection import controls_of
+from isrcheck.checker.trace.fixed_run import fix
 from tests.cli.running import run
 from tests.marks import one_in
 from tests.scenarios.shipped import FOLDERS
@@ -122,7 +122,7 @@ def test_a_line_does_not_wait_for_where_a_fix_acts_but_a_file_does(
 ) -> None:
     """Walking a dozen traces with their controls takes longer than finding the traces."""
     asked: list[str] = []
-    monkeypatch.setattr(explaining, "explain_all", lambda result, loaded, controls: asked.append(result.model))
+    monkeypatch.setattr(fix_search, "explain_all", lambda result, loaded, controls: asked.append(result.model))
     question = ("check", "--scenario", "v3-unclean-election", "--quiet")
     assert run(*question).code == 12
     assert asked == []

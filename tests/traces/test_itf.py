@@ -11,7 +11,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from isrcheck.checker.traces.itf import decoded, encoded
+from isrcheck.checker.trace.itf import decoded, encoded
 from isrcheck.model.language import (
     bag,
     broker,

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from isrcheck.checker.traces.mermaid import escaped
+from isrcheck.checker.report.mermaid import escaped
 from tests.cli.running import counter, run
 
 HOSTILE = Path(__file__).parent.parent / "ci" / "hostile.py"

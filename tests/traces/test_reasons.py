@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from isrcheck import Model, action, check, invariant, number
-from isrcheck.checker.told import Reasons
-from isrcheck.checker.traces.reasons import reasons
-from isrcheck.checker.traces.walked import Walked
-from isrcheck.checker.wording.conditions import Words
-from isrcheck.model.language.expressions import add, evaluate, has_more_leaves, leaf
-from isrcheck.model.language.tracing import layout
+from isrcheck.checker.results.condition_text import Words
+from isrcheck.checker.results.story import Reasons
+from isrcheck.checker.trace.causes import reasons
+from isrcheck.checker.trace.trace_evaluation import Walked
+from isrcheck.model.semantics.expressions import add, evaluate, has_more_leaves, leaf
+from isrcheck.model.semantics.tracing import layout
 from tests.kernel.toys import leaves_of
 from tests.marks import one_in
 from tests.traces.walks import VIOLATED, walk

@@ -10,12 +10,12 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-from isrcheck.checker.engines.interpreter import Interpreter
-from isrcheck.checker.library import load_model_class
-from isrcheck.checker.results import Step, Trace
-from isrcheck.checker.traces.fixes import possible
-from isrcheck.checker.traces.replay import replay
-from isrcheck.model.language.concrete import initial_states
+from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.checker.results.result import Step, Trace
+from isrcheck.checker.trace.fixed_run import possible
+from isrcheck.checker.trace.step_replay import replay
+from isrcheck.model.semantics.concrete_state import initial_states
+from isrcheck.model.semantics.interpreter import Interpreter
 from tests.cli.running import Outcome, counter, mistaken, run
 from tests.traces.recorded import changed, record, shelf
 

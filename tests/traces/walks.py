@@ -6,11 +6,11 @@ import tomllib
 from functools import cache
 from typing import Final
 
-from isrcheck.checker.library import LoadedModel, load_model_class
-from isrcheck.checker.replaying import replay
+from isrcheck.checker.analysis.replay import replay
+from isrcheck.checker.registry.loader import LoadedModel, load_model_class
 from isrcheck.checker.scenarios.collection import one
 from isrcheck.checker.scenarios.scenario import Scenario
-from isrcheck.checker.traces.walked import Walked
+from isrcheck.checker.trace.trace_evaluation import Walked
 from tests.scenarios.shipped import FOLDERS
 
 # Of invariants: a lasso, which claims a property, ends in no state that is worse than another.

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.wording.layout import columns, number, plural, seconds, size
-from isrcheck.checker.wording.values import apart, differences, domain_at, label_text, parts, text_of
+from isrcheck.checker.results.state_text import apart, differences, domain_at, label_text, parts, text_of
+from isrcheck.checker.results.text_layout import columns, number, plural, seconds, size
 from isrcheck.model.language.domains import broker, flag, optional, per, record, resolved, sequence
 from isrcheck.model.language.domains import number as up_to
-from isrcheck.model.language.system import Label
+from isrcheck.model.semantics.transition_system import Label
 from tests.operators.everything import Everything
 
 DOMAINS = Everything().domains

@@ -8,19 +8,18 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.engines.simulation import loops
-from isrcheck.checker.exploration import Path
-from isrcheck.checker.kernel.compile import ROOM, Integers, Kernel
+from isrcheck.checker.engines.simulation import walk_loops
+from isrcheck.checker.kernel.compiled import ROOM, Integers, Kernel
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.kernel.tally import ACTIONS, GREATEST, LEAST
-from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE
-from isrcheck.model.language.expressions import FALSE
-from isrcheck.model.language.system import TransitionSystem
+from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILED, GREATEST, LEAST, OUTSIDE
+from isrcheck.checker.results.exploration import Path
+from isrcheck.model.semantics.expressions import FALSE
+from isrcheck.model.semantics.transition_system import TransitionSystem
 
 CHUNK: Final = 512
 """The number of walks that a thread takes at a time."""
 STEPS: Final = 32
-"""Each lane (`loops.py`) takes this many steps between two checks of the clock. These steps take some milliseconds."""
+"""Each lane (`walk_loops.py`) takes this many steps between two checks of the clock, some milliseconds."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
 """`Start.lanes` is limited so that the successors of all lanes fit into this many rows. But it is never below 8."""
@@ -66,11 +65,11 @@ class Seen:
     """The observations of walks: sums, minima and maxima. So threads may add their observations in any order.
 
     `taken` counts the steps by transition. `tally` has the counts that the kernel's `expand` updates
-    (`checker/kernel/tally.py`). `lengths` counts the ended walks by their number of states, and `ends` counts the ended
-    walks by the reason why they ended. For each verdict bit, `reached` counts the ended walks that met a state with
-    this bit. `first` has the first observation of each wanted verdict bit, of a state without an enabled instance, and
-    of a failing instance. `loops.NEVER` describes the form of these observations. `fingerprints.py` estimates the
-    number of distinct states from `registers`. `loops.py` lists the entries of `cursor`.
+    (`checker/kernel/verdict_bits.py`). `lengths` counts the ended walks by their number of states, and `ends` counts
+    the ended walks by the reason why they ended. For each verdict bit, `reached` counts the ended walks that met a
+    state with this bit. `first` has the first observation of each wanted verdict bit, of a state without an enabled
+    instance, and of a failing instance. `walk_loops.NEVER` describes the form of these observations. `walk_summary.py`
+    estimates the number of distinct states from `registers`. `walk_loops.py` lists the entries of `cursor`.
     """
 
     taken: Integers
@@ -87,8 +86,8 @@ class Seen:
         def zeros(size: int) -> Integers:
             return np.zeros(size, dtype=np.int64)
 
-        first = np.full(start.failing + 1, loops.NEVER, dtype=np.int64)
-        registers = np.zeros(1 << loops.FINGERPRINT_BITS, dtype=np.uint8)
+        first = np.full(start.failing + 1, walk_loops.NEVER, dtype=np.int64)
+        registers = np.zeros(1 << walk_loops.FINGERPRINT_BITS, dtype=np.uint8)
         return Seen(
             zeros(max(start.kernel.transitions, 1)), start.kernel.tally(), zeros(start.depth + 1), zeros(4),
             zeros(start.stuck), first, registers, zeros(5),
@@ -111,7 +110,7 @@ class Seen:
     @property
     def states(self) -> int:
         """The number of states on the walks. A state counts each time that it is met."""
-        return int(self.cursor[loops.STATES])
+        return int(self.cursor[walk_loops.STATES])
 
     @property
     def generated(self) -> list[int]:
@@ -152,21 +151,21 @@ class Walker:
         """Takes the walks `first` to `last - 1`. When `stop` returns True, walks are left unfinished."""
         cursor = self.seen.cursor
         self._begin(first, last)
-        while cursor[loops.LANES] and not stop():
+        while cursor[walk_loops.LANES] and not stop():
             self._advance(STEPS)
-        cursor[: loops.END + 1] = 0
+        cursor[: walk_loops.END + 1] = 0
 
     def _begin(self, first: int, last: int) -> None:
         cursor, start = self.seen.cursor, self.start
-        cursor[loops.NEXT], cursor[loops.END] = first, last
-        loops.fill(
+        cursor[walk_loops.NEXT], cursor[walk_loops.END] = first, last
+        walk_loops.fill(
             cursor, start.seed, start.rows, start.bits, start.hashes, self.states, self._walks, self._positions,
             self._keys, self._met, self.seen.registers,
         )  # fmt: skip
 
     def _advance(self, steps: int) -> None:
         start, seen = self.start, self.seen
-        loops.advance(
+        walk_loops.advance(
             start.functions, start.constrained, start.wanted, start.depth, start.seed,
             (start.rows, start.bits, start.hashes), self._lanes, self._buffers,
             (seen.cursor, seen.taken, seen.tally, seen.lengths, seen.ends, seen.reached, seen.first, seen.registers),
@@ -180,7 +179,7 @@ class Walker:
         may differ from the walk's step: it leads to a state that `wrong` marks, inside or outside the constraints. If
         several transitions lead to marked states, the path takes the first of these transitions.
         """
-        walk, length = code & (1 << loops.WALK_BITS) - 1, code >> loops.WALK_BITS
+        walk, length = code & (1 << walk_loops.WALK_BITS) - 1, code >> walk_loops.WALK_BITS
         self._begin(walk, walk + 1)
         first, instances = self.states[:1].copy(), []
         while self._positions[0] < length - (wrong is not None):

@@ -1,10 +1,92 @@
-"""The user's choices for exploring with Spark. This module does not import Spark."""
+"""The requirements of the Spark engine: Java and three packages, each with the command that installs it.
+
+The user's choices for exploring with Spark. This module does not import Spark.
+"""
 
 from __future__ import annotations
 
+import glob
+import importlib
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib import metadata
 from typing import Any, Final
+
+from isrcheck.checker.results.errors import MissingTool
+
+LEAST: Final = {"pyspark": (4, 1), "pandas": (2, 2), "pyarrow": (18, 0)}
+LEAST_JAVA: Final = 17
+INSTALL: Final = "pip install 'isrcheck[spark]'"
+INSTALL_JAVA: Final = (
+    "install a Java runtime (Debian and Ubuntu: apt install openjdk-17-jre-headless; macOS: brew install openjdk@17) "
+    "or set JAVA_HOME"
+)
+
+
+def require() -> dict[str, str]:
+    """The versions of the requirements. Raises `MissingTool` if one is missing or too old."""
+    return {**{name: _package(name) for name in LEAST}, "java": _java()}
+
+
+def _package(name: str) -> str:
+    least = ".".join(map(str, LEAST[name]))
+    version = _version(name)
+    if version is None:
+        raise MissingTool(f"exploring with Spark needs {name} {least} or newer, which is not installed; {INSTALL}")
+    if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < LEAST[name]:
+        raise MissingTool(f"exploring with Spark needs {name} {least} or newer, not {version}; {INSTALL}")
+    return version
+
+
+def _version(name: str) -> str | None:
+    """The version of a package, or None if it is missing.
+
+    If SPARK_HOME is set, PySpark is imported to find its version, because pip does not know the PySpark in SPARK_HOME.
+    """
+    try:
+        if name != "pyspark" or "SPARK_HOME" not in os.environ:
+            return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        pass
+    if name == "pyspark":
+        _look_in_spark_home()
+    try:
+        return str(importlib.import_module(name).__version__)
+    except ModuleNotFoundError:
+        return None
+
+
+def _look_in_spark_home() -> None:
+    """Makes PySpark importable from $SPARK_HOME/python, if it cannot be imported otherwise."""
+    python = os.path.join(os.environ.get("SPARK_HOME", ""), "python")
+    if importlib.util.find_spec("pyspark") is None and os.path.isdir(python):
+        sys.path += [python, *sorted(glob.glob(os.path.join(python, "lib", "*.zip")))]
+
+
+def _java() -> str:
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    try:
+        if java is None:
+            raise FileNotFoundError
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True).stderr
+    except (OSError, subprocess.SubprocessError):
+        where = f" in JAVA_HOME ({home})" if home else ""
+        raise MissingTool(
+            f"exploring with Spark needs Java {LEAST_JAVA}, which is not there{where}; {INSTALL_JAVA}"
+        ) from None
+    found = re.search(r'version "(\d+)([^"]*)"', said)
+    if found is None or int(found[1]) < LEAST_JAVA:
+        version = found[1] + found[2] if found else "an unknown version"
+        raise MissingTool(f"exploring with Spark needs Java {LEAST_JAVA} or newer, not {version}; {INSTALL_JAVA}")
+    return found[1] + found[2]
+
 
 THRESHOLD: Final = 300_000
 """The largest level, in states, that the driver expands itself.

@@ -1,9 +1,17 @@
-"""The Spark session, and the jobs that run in it."""
+"""The Spark session, and the jobs that run in it.
+
+Handles Ctrl-C while Java works for this process: records it immediately, and raises it later at a safe point.
+
+An exception inside a call of Java would lose the call's answer. An exception inside a finalizer of a Java object would
+be printed with a traceback and then ignored.
+"""
 
 from __future__ import annotations
 
 import atexit
+import signal
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
@@ -11,32 +19,79 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import Any, Final
 
 from isrcheck.checker.datasets import places
-from isrcheck.checker.datasets.refusals import ClusterFailed, DatasetRefused
 from isrcheck.checker.engines.spark import (
-    backwards,
-    decoding,
-    files,
-    kernels,
-    queries,
-    requirements,
-    rows,
-    steps,
+    backward_search,
+    decoder,
+    executor_kernels,
+    executor_queries,
+    state_files,
+    step_files,
     tasks,
 )
+from isrcheck.checker.engines.spark import cluster as requirements
+from isrcheck.checker.engines.spark import row_order as rows
 from isrcheck.checker.engines.spark.cluster import Cluster
-from isrcheck.checker.engines.spark.interruptions import raise_if_asked
-from isrcheck.checker.engines.spark.starting import session_of
-from isrcheck.checker.kernel import native
+from isrcheck.checker.engines.spark.session_settings import session_of
+from isrcheck.checker.kernel import llvm_compiler
+from isrcheck.checker.results.errors import ClusterFailed, DatasetRefused
 
-SHIPPED: Final = (places, native, rows, files, kernels, steps, tasks, queries, backwards, decoding)
+_asked: Final = threading.Event()
+
+
+def raise_if_asked() -> None:
+    """Raises `KeyboardInterrupt` if an interruption was recorded and not raised yet."""
+    if _asked.is_set():
+        _asked.clear()
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def deferred() -> Iterator[None]:
+    """In this context, a first Ctrl-C waits for `raise_if_asked` or for the end of the context.
+
+    A second Ctrl-C is raised immediately. The context has these effects only in the main thread, and only if the caller
+    has no handler of its own for Ctrl-C.
+    """
+    previous = signal.getsignal(signal.SIGINT)
+    mine = threading.current_thread() is threading.main_thread() and previous is signal.default_int_handler
+    if not mine:
+        # The caller's own handler still gets interruptions as before. Python interrupts only the main thread.
+        yield
+        return
+    signal.signal(signal.SIGINT, _note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, previous)
+        raise_if_asked()
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    if _asked.is_set():
+        raise KeyboardInterrupt
+    _asked.set()
+
+
+SHIPPED: Final = (
+    places,
+    llvm_compiler,
+    rows,
+    state_files,
+    executor_kernels,
+    step_files,
+    tasks,
+    executor_queries,
+    backward_search,
+    decoder,
+)
 """The modules that executors get by value. These modules need llvmlite, numpy and pyarrow."""
 EXPANDED: Final = "owner int, rows binary, report string"
 DAMAGED: Final = (
-    files.CHANGED,
+    state_files.CHANGED,
     "CRC checksum verification failed",
     "Parquet magic bytes not found",
     "Corrupt",
@@ -93,7 +148,7 @@ class Spark:
     def begun(self) -> bool:
         return "session" in self.__dict__
 
-    def level(self, work: kernels.Work, text: str, wait: Callable[[], None]) -> list[str]:
+    def level(self, work: executor_kernels.Work, text: str, wait: Callable[[], None]) -> list[str]:
         """Expands a level, sends successors to their owners, and stores the new states. Returns the owners' reports."""
 
         what = f"{work['model']}, level {work['level']} ({work['states_of_level']:,} states): expand, then merge"
@@ -115,14 +170,14 @@ class Spark:
                 wait()
         return [row[0] for row in self.run(job, wait, what)]
 
-    def look(self, work: kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
+    def look(self, work: executor_kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
         """Asks each owner the question `work["question"]`. Returns for each answer the owner, rows, and a report."""
 
         def job() -> Any:
             self.send(work, text)
             owners = len(work["bounds"]) - 1
             with self._shared(work["plan"]) as plan, self._shared(work["question"]) as question:
-                looking = backwards.looking({**work, "plan": plan, "question": question})
+                looking = backward_search.looking({**work, "plan": plan, "question": question})
                 return self.session.range(0, owners, 1, owners).mapInArrow(looking, EXPANDED).collect()
 
         found = self.run(job, lambda: None, f"{work['model']}, level {work['level']}: steps that are asked for")
@@ -144,13 +199,13 @@ class Spark:
 
     def damaged(self, root: str, listed: list[tuple[str, str]]) -> list[str]:
         """The paths of missing or changed files. `listed` has, for each file, its path below `root` and its SHA-256."""
-        table = self.over(len(listed), queries.damaged(root, listed), "path string")
+        table = self.over(len(listed), executor_queries.damaged(root, listed), "path string")
         return [path for (path,) in self.rows(table, f"{root}: whether {len(listed)} files are whole")]
 
     def rows(self, table: Any, what: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.run(table.collect, lambda: None, what)]
 
-    def send(self, work: kernels.Work, text: str) -> None:
+    def send(self, work: executor_kernels.Work, text: str) -> None:
         """Makes Spark send the text of the kernel to every executor, unless it was sent before."""
         name = work["kernel"]["file"]
         if name not in self._files:

@@ -19,9 +19,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from isrcheck.checker.engines.spark import files, rows
-from isrcheck.checker.engines.spark.kernels import BLOCK_ROWS, Kernel, Work, kernel_of
-from isrcheck.checker.engines.spark.steps import Edges, blocks
+from isrcheck.checker.engines.spark import row_order, state_files
+from isrcheck.checker.engines.spark.executor_kernels import BLOCK_ROWS, Kernel, Work, kernel_of
+from isrcheck.checker.engines.spark.step_files import Edges, blocks
 
 Array = Any
 Message = tuple[int, bytes, str]
@@ -79,8 +79,8 @@ def shares(work: Work, kernel: Kernel, pending: list[Array]) -> Iterator[Message
     if not pending:
         return
     found = np.concatenate(pending)
-    found, hashes = rows.distinct(found, kernel.hashes(found))
-    edges = rows.cuts(hashes, work["bounds"])
+    found, hashes = row_order.distinct(found, kernel.hashes(found))
+    edges = row_order.cuts(hashes, work["bounds"])
     piece = max(PIECE_BYTES // found[:1].nbytes, 1) if len(found) else 1
     for owner, (begin, end) in enumerate(itertools.pairwise(edges)):
         for start in range(begin, end, piece):
@@ -105,9 +105,9 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
     low, high = work["bounds"][owner : owner + 2]
     given = [np.frombuffer(p, dtype=np.uint64).reshape(-1, kernel.words) for p in payloads]
     received = sum(part.nbytes for part in given)
-    found, hashes = rows.together([(part, kernel.hashes(part)) for part in given], kernel.words, low, high)
+    found, hashes = row_order.together([(part, kernel.hashes(part)) for part in given], kernel.words, low, high)
     del given, payloads[:]
-    mine, read = files.mine(work, owner)["known"], 0
+    mine, read = state_files.mine(work, owner)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
     # The newest files are read first, because most known candidates were found recently. Whenever more than half of the
     # remaining candidates are known, the known ones are removed, so that they need no further look-up.
@@ -117,7 +117,7 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
             found, hashes, new = only(new, found, hashes)
     found, hashes, _ = only(new, found, hashes)
     path = f"{work['states']}/part-{owner:05d}-{uuid.uuid4().hex}.parquet"
-    written = files.write(work["root"], path, [(found, hashes)], kernel.words, work["group"])
+    written = state_files.write(work["root"], path, [(found, hashes)], kernel.words, work["group"])
     part = {"path": path, **written, "owner": owned(low, high)} if written["rows"] else None
     merged = compact(work, kernel, [e for e in mine if e["owner"] == owned(low, high)], low, high)
     return {
@@ -135,9 +135,9 @@ def only(new: Array, found: Array, hashes: Array) -> tuple[Array, Array, Array]:
 
 def forget_known(root: str, path: str, kernel: Kernel, new: Array, found: Array, hashes: Array) -> int:
     """Clears `new` for the states that a file has. Returns the number of bytes read."""
-    reader = files.Reader(root, path, kernel.hashes)
+    reader = state_files.Reader(root, path, kernel.hashes)
     for known, known_hashes, a, b in reader.around(hashes):
-        rows.mark_known(new[a:b], found[a:b], hashes[a:b], known, known_hashes)
+        row_order.mark_known(new[a:b], found[a:b], hashes[a:b], known, known_hashes)
     reader.close()
     return reader.read
 
@@ -170,12 +170,12 @@ def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, hi
         return []
     chosen = sorted(runs, key=lambda e: (e["rows"], e["path"]))[: len(runs) // 2 + 1]
     path = f"runs/{uuid.uuid4().hex}.parquet"
-    readers = [files.Reader(work["root"], e["path"], kernel.hashes) for e in chosen]
-    pieces = -(-sum(e["rows"] for e in chosen) // (files.SLAB * files.GROUP))
+    readers = [state_files.Reader(work["root"], e["path"], kernel.hashes) for e in chosen]
+    pieces = -(-sum(e["rows"] for e in chosen) // (state_files.SLAB * state_files.GROUP))
     edges = [low + (high - low) * i // pieces for i in range(pieces + 1)]
     slabs = (together(readers, kernel.words, a, b) for a, b in itertools.pairwise(edges))
     entry = {
-        **files.write(work["root"], path, slabs, kernel.words, work["group"]),
+        **state_files.write(work["root"], path, slabs, kernel.words, work["group"]),
         "path": path,
         "owner": owned(low, high),
     }
@@ -184,9 +184,9 @@ def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, hi
     return [{"entry": entry, "replaced": [e["path"] for e in chosen]}]
 
 
-def together(readers: list[files.Reader], words: int, low: int, high: int) -> tuple[Array, Array]:
+def together(readers: list[state_files.Reader], words: int, low: int, high: int) -> tuple[Array, Array]:
     """The distinct states of several files, in order. Takes only states with hashes from `low` to `high - 1`."""
-    return rows.together([part for reader in readers for part in reader.between(low, high)], words, low, high)
+    return row_order.together([part for reader in readers for part in reader.between(low, high)], words, low, high)
 
 
 # --- as functions over Arrow batches --------------------------------------------------------------------------------

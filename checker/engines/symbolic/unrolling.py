@@ -4,19 +4,56 @@ A step has one Boolean for each instance, and exactly one of these Booleans is t
 that the taken instance is enabled and defined, and that the leaves get the values that this instance writes. (Instances
 that write the same expression to a leaf are grouped.) Other leaves keep their values. The constraints are written once,
 for the step between the two states of a template, and are copied for each step of a path.
+
+Facts about the leaves (stored integers) of every state. Without them, a solver would also try impossible values.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
 import z3
 
-from isrcheck.checker.engines.symbolic.terms import State, Term, Terms
-from isrcheck.checker.kernel.verdicts import FAILED, OUTSIDE, verdicts
-from isrcheck.model.language.expressions import Expression, and_, not_, or_
-from isrcheck.model.language.system import Transition, TransitionSystem
+from isrcheck.checker.engines.symbolic.z3_terms import State, Term, Terms
+from isrcheck.checker.kernel.exchanges import Nodes, split
+from isrcheck.checker.kernel.verdict_bits import FAILED, OUTSIDE, verdicts
+from isrcheck.model.language.domains import Bag, Domain, Per, Record, Sequence_
+from isrcheck.model.semantics import expressions as e
+from isrcheck.model.semantics.expressions import Expression, and_, not_, or_
+from isrcheck.model.semantics.transition_system import Transition, TransitionSystem
+
+
+def facts(system: TransitionSystem) -> Iterator[Expression]:
+    """The facts as expressions that are true in every state. There are two kinds of facts.
+
+    Slots after a sequence's end have the first value of their domain. No bag exceeds its capacity.
+    """
+    nodes = [e.leaf(x) for x in system.leaves]
+    for variable, part in zip(system.variables, split([v.domain for v in system.variables], nodes), strict=True):
+        yield from _facts(variable.domain, part)
+
+
+def _facts(domain: Domain, nodes: Nodes) -> Iterator[Expression]:
+    match domain:
+        case Record():
+            for d, part in zip(domain.domains, split(domain.domains, nodes), strict=True):
+                yield from _facts(d, part)
+        case Per():
+            for part in split([domain.element] * domain.count, nodes):
+                yield from _facts(domain.element, part)
+        case Bag():
+            yield e.le(reduce(e.add, nodes), e.constant("number", domain.capacity))
+        case Sequence_():
+            length, *slots = nodes
+            first = domain.element.encode(domain.element.first)
+            for offset, part in enumerate(split([domain.element] * domain.capacity, slots)):
+                reached = e.lt(e.constant("number", offset), length)
+                empty = e.and_(*(e.eq(x, e.constant(x.kind, y)) for x, y in zip(part, first, strict=True)))
+                yield e.or_(reached, empty)
+                yield from _facts(domain.element, part)
+
 
 MEANINGLESS = "a predicate has no meaning"
 FAILING = "an instance has no meaning"

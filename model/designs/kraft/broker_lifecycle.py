@@ -21,7 +21,7 @@ from isrcheck.model.designs.kraft.replication_control import somebody_or_nobody
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_end
 from isrcheck.model.language import action, broker, idle, minimum, number, set_of, setting, some, when
-from isrcheck.model.language.together import Together
+from isrcheck.model.language.setting_constraints import Together
 
 
 def any_checkpoint(m: Any) -> Any:

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import flag, idle, minimum, setting, when
-from isrcheck.model.language.together import Together
+from isrcheck.model.language.setting_constraints import Together
 
 
 class ConfigurationControl(PartitionRegistration):

@@ -22,19 +22,7 @@ from typing import Any
 from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
-from isrcheck.model.language import (
-    broker,
-    budget,
-    flag,
-    minimum,
-    number,
-    per,
-    record,
-    sequence,
-    set_of,
-    setting,
-    when,
-)
+from isrcheck.model.language import broker, budget, flag, minimum, number, per, record, sequence, set_of, setting, when
 
 
 class MetadataLog(PartitionRegistration):

@@ -19,7 +19,7 @@ from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
 from isrcheck.model.language import broker, every, idle, none, optional, per, set_of, setting, some, when
-from isrcheck.model.language.together import Together
+from isrcheck.model.language.setting_constraints import Together
 
 
 class Change(NamedTuple):

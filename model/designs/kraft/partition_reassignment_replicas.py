@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.language import idle, setting, when
-from isrcheck.model.language.together import Together
+from isrcheck.model.language.setting_constraints import Together
 
 
 class Assignment(NamedTuple):

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import UnifiedLog
 from isrcheck.model.language import broker, budget, idle, number, optional, record, set_of, setting, some
-from isrcheck.model.language.together import Together
+from isrcheck.model.language.setting_constraints import Together
 
 
 class PartitionRegistration(UnifiedLog):

@@ -17,19 +17,7 @@ from typing import Any
 
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import UnifiedLog, any_end, any_partition
-from isrcheck.model.language import (
-    broker,
-    flag,
-    goal,
-    none,
-    number,
-    optional,
-    per,
-    record,
-    sequence,
-    some,
-    when,
-)
+from isrcheck.model.language import broker, flag, goal, none, number, optional, per, record, sequence, some, when
 
 
 class ProducePurgatory(UnifiedLog):

@@ -22,20 +22,8 @@ from typing import Any, ClassVar
 from isrcheck.model.designs.kraft.partition import Leading, Partition
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_end, any_partition
-from isrcheck.model.language import (
-    action,
-    becomes,
-    broker,
-    enum,
-    idle,
-    minimum,
-    number,
-    per,
-    record,
-    setting,
-    when,
-)
-from isrcheck.model.language.together import Together
+from isrcheck.model.language import action, becomes, broker, enum, idle, minimum, number, per, record, setting, when
+from isrcheck.model.language.setting_constraints import Together
 
 
 class ReplicaFetcher(Partition):

@@ -37,7 +37,7 @@ from isrcheck.model.language import (
     some,
     when,
 )
-from isrcheck.model.language.together import Together
+from isrcheck.model.language.setting_constraints import Together
 
 somebody_or_nobody = optional(broker)
 """The domain of the leader after a change."""

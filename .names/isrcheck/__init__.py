@@ -1,1 +1,0 @@
-../../checker/public/__init__.py

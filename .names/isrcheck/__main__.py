@@ -1,1 +1,0 @@
-../../checker/public/__main__.py

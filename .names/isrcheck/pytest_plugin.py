@@ -1,1 +1,0 @@
-../../checker/public/pytest_plugin.py

@@ -1,1 +1,0 @@
-../../checker/public/testing.py

@@ -1,0 +1,236 @@
+"""Turns the findings of an engine into verdicts, replayed traces, and an exit code."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from isrcheck.checker.analysis.free_memory import peak_memory
+from isrcheck.checker.results.exploration import Exploration, Limits, Path, Paths
+from isrcheck.checker.results.result import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
+from isrcheck.checker.trace.causes import reasons
+from isrcheck.checker.trace.narration import story
+from isrcheck.checker.trace.trace_evaluation import Walked, last_held
+from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.setting_constraints import idle_settings, left_out
+from isrcheck.model.semantics.concrete_state import explain, holds, initial_states
+from isrcheck.model.semantics.expressions import Expression
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import sentence_of
+from isrcheck.model.semantics.transition_system import TransitionSystem
+
+DEADLOCK: Final = "No instance of any action is enabled."
+
+
+@dataclass
+class Judge:
+    """Makes verdicts and traces from the findings of an engine.
+
+    `system` is the searched system. For each action instance of the engine, `numbers` has the index of the same
+    instance in the interpreter. The engine gives only paths, and the judge replays each path.
+    """
+
+    name: str
+    interpreter: Interpreter
+    system: TransitionSystem
+    found: Exploration
+    paths: Paths
+    numbers: list[int]
+
+    def result(self, engine: str, deadlock: bool, fail_on_vacuity: bool, limits: Limits) -> Result:
+        found, model, absent = self.found, self.interpreter.model, self.system.absent
+        aimed_at = [name for name in self.interpreter.goals if name not in model.goals_switched_off]
+        findings = {name: self._finding(name) for name in self.interpreter.invariants}
+        stuck = self._deadlock() if deadlock else None
+        generated = list(map(list, zip(*found.generated, strict=True))) or [[] for _ in self.interpreter.actions]
+        counted = found.unrolled is None
+        actions = dict(zip(self.interpreter.actions, generated, strict=True))
+        verdict = self._verdict([*findings.values(), *([stuck] if stuck else [])])
+        result = Result(
+            model=self.name,
+            settings=dict(model.settings),
+            unrecorded=model.unrecorded,
+            engine=engine,
+            workers=found.workers,
+            verdict=verdict,
+            exit_code=Exit.HOLDS,
+            reason=reason(found, limits),
+            initial_states=found.initial,
+            levels=found.levels,
+            generated=actions,
+            rejected=found.rejected,
+            left=sum(found.levels[len(found.generated) :]),
+            findings=findings,
+            bounds={name: name in found.bounds for name in self.interpreter.bounds if counted},
+            actions_never_fired=[n for n, of in actions.items() if counted and not any(of) and n not in absent],
+            actions_without_instance=sorted(absent),
+            goals=list(self.interpreter.goals),
+            goals_never_reached=[name for name in aimed_at if counted and name not in found.goals],
+            goals_switched_off=model.goals_switched_off,
+            bounds_not_explored=[name for name in self.interpreter.bounds if name in self.system.unexplored],
+            idle=idle_settings(model),
+            left_out=left_out(model),
+            deadlock=stuck,
+            evaluation=self._evaluation(),
+            degrees=self._degrees(),
+            partial=found.partial,
+            peak_rss_bytes=peak_memory(),
+            store_bytes=found.peak_store_bytes,
+            sorting_bytes=found.sorting_bytes,
+            extra=found.extra,
+            orbits=found.orbits,
+            unrolled=None if found.unrolled is None else found.depth,
+        )
+        result.exit_code = _exit_code(result, found, fail_on_vacuity)
+        return result
+
+    def _verdict(self, findings: list[Finding]) -> Verdict:
+        verdicts = {finding.verdict for finding in findings}
+        if "violated" in verdicts:
+            return "violated"
+        return "incomplete" if self.found.stopped or "incomplete" in verdicts else "holds"
+
+    def _degrees(self) -> tuple[int, float, int] | None:
+        if self.found.degrees is None:
+            return None
+        expanded = sum(self.found.levels[: len(self.found.generated)])
+        least, greatest = self.found.degrees
+        return least, sum(map(sum, self.found.generated)) / expanded, greatest
+
+    def _finding(self, name: str) -> Finding:
+        predicate = self.interpreter.invariants[name]
+        sentence, level = sentence_of(predicate), self.found.violated.get(name)
+        if level is None:
+            depth = self.found.depth if self.found.stopped else None
+            return Finding("incomplete" if self.found.stopped else "holds", sentence, checked_depth=depth)
+        path = self._to_violation(name, level)
+        shown = self._violating(name, path)
+        instance = Instance(*explain(self.interpreter.model, shown.steps[-1].state, predicate))
+        exact = path.canonical and name not in self.found.partial_violations
+        return Finding(
+            "violated",
+            sentence,
+            shown,
+            exact,
+            instance,
+            held=last_held(self.interpreter.model, predicate, shown, instance),
+            reasons=reasons(Walked(self.interpreter.model, shown, self._condition(name), self.system)),
+            story=story(self.interpreter.model, shown),
+        )
+
+    def _condition(self, name: str) -> Expression:
+        return next(predicate.holds for predicate in self.system.invariants if predicate.name == name)
+
+    def violating(self, name: str, level: int) -> Trace:
+        """The trace to a state that violates an invariant. `level` is the first level with such a state."""
+        return self._violating(name, self._to_violation(name, level))
+
+    def _to_violation(self, name: str, level: int) -> Path:
+        return self._first_violating(name) if level == 1 else self.paths.to_violation(name, level)
+
+    def _violating(self, name: str, path: Path) -> Trace:
+        shown = self.replayed(path)
+        if name not in self.interpreter.violated(shown.steps[-1].state):
+            raise AssertionError(f"the trace for {name} does not end in a violation")
+        return shown
+
+    def _first_violating(self, name: str) -> Path:
+        states = [x for x in initial_states(self.interpreter.model) if name in self.interpreter.violated(x)]
+        return Path(min(map(self.interpreter.leaves, states)), ())
+
+    def _deadlock(self) -> Finding:
+        level = self.found.deadlock
+        if level is None:
+            # If a search stops, not all states of the last level are expanded. One of these states may be a deadlock.
+            depth = self.found.expanded if self.found.stopped else None
+            return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
+        path = self.paths.to_deadlock(level)
+        shown = self.replayed(path)
+        told = story(self.interpreter.model, shown)
+        return Finding("violated", DEADLOCK, shown, path.canonical, story=told)
+
+    def _evaluation(self) -> EvaluationFailure | None:
+        if self.found.error is None:
+            return None
+        level, leaves, instance = self.found.error
+        path = self.paths.to_state(leaves, level)
+        shown = self.replayed(path)
+        number = None if instance is None else self.numbers[instance]
+        error = self._error(shown.steps[-1].state, number)
+        label = None if number is None else self.interpreter.labels[number]
+        told = story(self.interpreter.model, shown)
+        return EvaluationFailure(error.what, error.where, label, shown, path.canonical, told)
+
+    def _error(self, state: Any, instance: int | None) -> EvaluationError:
+        """The error that the reference semantics raises in a state in which an engine found an error."""
+        it = self.interpreter
+        try:
+            if instance is not None:
+                it.step(state, instance)
+            for predicate in [
+                *it.constraints.values(),
+                *it.invariants.values(),
+                *it.goals.values(),
+                *it.bounds.values(),
+            ]:
+                holds(it.model, state, predicate)
+            for name in it.properties:
+                it.asked(state, name)
+        except EvaluationError as error:
+            return error
+        raise AssertionError("the reference semantics finds nothing wrong where the engine does")
+
+    def replayed(self, path: Path) -> Trace:
+        """The trace of a path, replayed by the reference semantics, which must allow each step."""
+        it = self.interpreter
+        state = next(x for x in initial_states(it.model) if it.leaves(x) == path.start)
+        steps = [Step(None, None, state)]
+        for instance in path.instances:
+            number = self.numbers[instance]
+            after = it.step(state, number)
+            if after is None:
+                raise AssertionError(f"the reference semantics does not allow {it.labels[number]}")
+            state = after
+            steps.append(Step(it.labels[number], it.actors[number], state))
+        return Trace(tuple(it.model.domains.items()), tuple(steps))
+
+
+def reason(found: Exploration, limits: Limits) -> str | None:
+    """Why a run did not finish, in words: a limit, an interruption, an error, or a solver that gave up.
+
+    Returns None for a run that finished, for a search that stopped at a violation, and for a sample of random walks.
+    """
+    match found.stopped:
+        case "states":
+            return f"more than {limits.states} states (--max-states)"
+        case "depth":
+            return f"depth {limits.depth} reached (--depth)"
+        case "unknown":
+            return f"z3 gave up: {found.why}"
+        case "memory":
+            limit = "the memory of this machine" if limits.memory is None else f"{limits.memory} bytes (--max-memory)"
+            return f"more memory needed than {limit}"
+        case "time":
+            return f"{limits.seconds:g} seconds passed (--max-seconds)"
+        case "interrupt":
+            return "interrupted"
+        case "error":
+            return "the model cannot be evaluated in some state"
+    return None
+
+
+def _exit_code(result: Result, found: Exploration, fail_on_vacuity: bool) -> int:
+    codes = {Exit.HOLDS}
+    if found.error is not None:
+        codes.add(Exit.EVALUATION)
+    if any(finding.verdict == "violated" for finding in result.findings.values()):
+        codes.add(Exit.VIOLATED)
+    if result.deadlock is not None and result.deadlock.verdict == "violated":
+        codes.add(Exit.DEADLOCK)
+    if found.stopped == "interrupt":
+        codes.add(Exit.INTERRUPTED)
+    if found.stopped in ("states", "depth", "memory", "time", "unknown"):
+        codes.add(Exit.LIMIT)
+    if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached):
+        codes.add(Exit.DIFFERENCE)
+    return next(code for code in Exit.PRECEDENCE if code in codes)

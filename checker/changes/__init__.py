@@ -1,0 +1,1 @@
+"""What a change of a model changes: mutation and review."""

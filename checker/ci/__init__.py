@@ -1,1 +1,0 @@
-"""Reports for continuous integration: JUnit, SARIF, GitHub's annotations and step summaries."""

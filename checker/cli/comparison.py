@@ -1,0 +1,247 @@
+"""The two sides of a comparison: two models, one model at two settings or revisions, or a scenario and its control.
+
+`isrcheck diff --behaviours`: shows for each of two models a shortest behaviour that only this model has.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NoReturn
+
+import click
+
+from isrcheck.checker.cli import options as completing
+from isrcheck.checker.cli.options import Command, assignment, once, profile_option, seconds_of, settings_option, size_of
+from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.model.language.errors import UnknownName
+
+if TYPE_CHECKING:
+    from isrcheck.checker.analysis.inclusion.inclusion_check import Side
+    from isrcheck.checker.registry.loader import LoadedModel
+if TYPE_CHECKING:
+    from isrcheck.checker.analysis.inclusion.subset_construction import Bounds
+
+
+def side_options(command: Command) -> Command:
+    """Adds the options for the two sides of a comparison."""
+    for option in reversed(_SIDES):
+        command = option(command)
+    return settings_option(profile_option(command))
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The two sides of a comparison, as the options of the command line name them.
+
+    `settings` and `profile` are for both sides. `own_settings` and `refs` (revisions in git) are pairs, with an entry
+    for each side.
+    """
+
+    settings: dict[str, str]
+    profile: str | None
+    own_settings: tuple[dict[str, str], dict[str, str]]
+    refs: tuple[str | None, str | None]
+    scenario: str | None
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> Sides:
+        """Removes the options for the two sides from the options of a command, and returns the sides."""
+        own = options.pop("a_settings"), options.pop("b_settings")
+        refs = options.pop("a_ref"), options.pop("b_ref")
+        return cls(options.pop("settings"), options.pop("profile"), own, refs, options.pop("scenario"))
+
+    @property
+    def given(self) -> str | None:
+        """The first name in `names` (the options for the sides) that the user gives, or None if the user gives none."""
+        names = ("-s", "--profile", "--a-setting", "--b-setting", "--a-ref", "--b-ref", "--scenario")
+        values = (self.settings, self.profile, *self.own_settings, *self.refs, self.scenario)
+        return next((name for name, value in zip(names, values, strict=True) if value), None)
+
+    def resolved(
+        self, one: str | None, other: str | None, leaving: ExitStack, names: tuple[str, str] = ("A", "B")
+    ) -> tuple[Side, Side]:
+        """The two sides. Files from git exist until `leaving` ends. `names` are the names of the two arguments.
+
+        Raises a usage error for options that do not fit together, and `UnknownName` for unknown names and values.
+        """
+        if self.scenario is not None:
+            return self._of_scenario(one, other)
+        if one is None:
+            raise click.UsageError(f"Missing argument '{names[0]}': a model, or --scenario.")
+        if other is None and not any((*self.own_settings, *self.refs)):
+            missing = f"Missing argument '{names[1]}'"
+            raise click.UsageError(f"{missing}, or say what differs: --b-setting, --a-ref.")
+        return self._side(0, one, leaving), self._side(1, other or one, leaving)
+
+    def _side(self, i: int, spec: str, leaving: ExitStack) -> Side:
+        from isrcheck.checker.analysis.inclusion.inclusion_check import Side
+        from isrcheck.checker.cli.options import model_at
+        from isrcheck.checker.registry.loader import blaming
+
+        loaded, name, found = self._loaded(i, spec, leaving)
+        with blaming(loaded.origin):
+            model = model_at(loaded, self.settings | self.own_settings[i], self.profile)
+            return Side(name, loaded, model, found, frozenset(self.own_settings[i]))
+
+    def _loaded(self, i: int, spec: str, leaving: ExitStack) -> tuple[LoadedModel, str, str]:
+        """A side's model, the name that reports show, and the name or file from which the model was loaded."""
+        from isrcheck.checker.registry.loader import load_model_class
+        from isrcheck.checker.registry.revisions import load_at
+
+        revision = self.refs[i]
+        if revision is None:
+            loaded = load_model_class(spec)
+            return loaded, loaded.name + (" now" if self.refs[1 - i] is not None else ""), spec
+        folder = leaving.enter_context(tempfile.TemporaryDirectory(prefix="isrcheck-"))
+        loaded = load_at(spec, revision, Path(folder))
+        wanted = spec.partition(":")[2]
+        return loaded, f"{loaded.name} at {revision}", f"{loaded.origin}{wanted and ':' + wanted}"
+
+    def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
+        """A scenario and its first control. If only one of the two has the expected verdict `holds`, it is second."""
+        if one is not None or other is not None or self.profile or any(self.refs):
+            raise click.UsageError("--scenario compares a scenario with its control; take all else away")
+        from isrcheck.checker.scenarios.collection import beside
+        from isrcheck.checker.scenarios.collection import one as scenario_named
+        from isrcheck.checker.scenarios.scenario import read
+
+        assert self.scenario is not None
+        scenario = scenario_named(self.scenario)
+        if not scenario.controls:
+            raise UnknownName(f"scenario {scenario.name} has no control; name two models, or settings of one")
+        pair = [scenario, read(beside(scenario, scenario.controls[0]), scenario.root)]
+        pair.sort(key=lambda each: each.expect == "holds")
+        return self._told(0, pair[0]), self._told(1, pair[1])
+
+    def _told(self, i: int, scenario: Any) -> Side:
+        from isrcheck.checker.analysis.inclusion.inclusion_check import Side
+        from isrcheck.checker.registry.loader import blaming, load_model_class
+        from isrcheck.checker.registry.profile_settings import settings_of
+
+        loaded = load_model_class(scenario.specification())
+        changed = settings_of(loaded.cls, loaded.name, self.settings | self.own_settings[i])
+        with blaming(loaded.origin):
+            return Side(
+                scenario.name,
+                loaded,
+                loaded.cls(**scenario.settings | changed),
+                scenario.specification(),
+                frozenset(self.own_settings[i]),
+                scenario.fairness,
+                scenario.deadlock,
+            )
+
+
+_SIDES: Final = (
+    click.option(
+        "--scenario",
+        metavar="NAME",
+        shell_complete=completing.scenarios,
+        help="Compare a scenario with its control, in place of A and B.",
+    ),
+    click.option(
+        "--a-setting", "a_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
+        help="A setting of A alone.",
+    ),
+    click.option(
+        "--b-setting", "b_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
+        help="A setting of B alone.",
+    ),
+    click.option("--a-ref", metavar="REVISION", help="Take the file of A from a revision in git, and run it."),
+    click.option("--b-ref", metavar="REVISION", help="Take the file of B from a revision in git, and run it."),
+)  # fmt: skip
+
+
+MOST_PAIRS: Final = 2_000_000
+
+
+def behaviours_options(command: Command) -> Command:
+    """Adds the options of `isrcheck diff --behaviours`, with those of `side_options` and `bounds_options`."""
+    command = side_options(bounds_options(command))
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def bounds_options(command: Command) -> Command:
+    """Adds the options that name the visible (compared) variables, and the limits of a comparison of behaviours."""
+    for option in reversed(_BOUNDS):
+        command = option(command)
+    return command
+
+
+def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
+    """Removes the visible variables and the limits from the options of a command, and returns them."""
+    from isrcheck.checker.analysis.inclusion.subset_construction import Bounds
+
+    visible = tuple(name.strip() for text in options.pop("visible") for name in text.split(",") if name.strip())
+    pairs = options.pop("max_pairs")
+    most = MOST_PAIRS if pairs is None else pairs
+    return visible, Bounds(most, options.pop("max_seconds"), options.pop("max_memory"))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A comparison that the command line asks for: the sides, visible variables, limits and the form of the answer."""
+
+    sides: Sides
+    visible: tuple[str, ...]
+    bounds: Bounds
+    plain: bool
+    quiet: bool
+
+
+def asked_of(options: dict[str, Any]) -> Asked | None:
+    """The comparison of behaviours that the options ask for, or None without --behaviours.
+
+    Raises a usage error for an option that needs --behaviours, if --behaviours is not given.
+    """
+    wanted, sides = options.pop("behaviours"), Sides.of(options)
+    given = sides.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
+    if not wanted and given is not None:
+        raise click.UsageError(f"{given} goes with --behaviours")
+    if not wanted:
+        return None
+    plain, quiet = options.pop("plain"), options.pop("quiet")
+    return Asked(sides, *bounds_of(options), plain, quiet)
+
+
+def behaviours(one: str | None, other: str | None, json_path: str | None, asked: Asked) -> NoReturn:
+    """Compares the behaviours of two models, prints and writes the result, and ends the command."""
+    require_writable(json_path)
+    from isrcheck.checker.analysis.inclusion.inclusion_check import compare
+    from isrcheck.checker.report.inclusion_text import behaviours_text, headline
+
+    with ExitStack() as leaving:
+        found = compare(*asked.sides.resolved(one, other, leaving), asked.visible, asked.bounds)
+        lines = [headline(found)] if asked.quiet else behaviours_text(found, plain=asked.plain)
+        click.echo("\n".join(lines), err=json_path == STDOUT)
+        if json_path is not None:
+            write_json(json_path, found.to_json())
+    raise click.exceptions.Exit(found.exit_code)
+
+
+_OPTIONS: Final = (
+    click.option("--behaviours", is_flag=True, help="Compare the behaviours of two models, instead of two datasets."),
+    click.option("--plain", is_flag=True, help="Show plain states instead of the story."),
+    click.option("--quiet", is_flag=True, help="Print only the outcome in one line."),
+)
+_BOUNDS: Final = (
+    click.option(
+        "--visible",
+        multiple=True,
+        metavar="NAMES",
+        help="Compare only changes of these variables or parts: log,replica.isr. By default all common variables.",
+    ),
+    click.option(
+        "--max-pairs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Give up each search after N pairs of a state and a set (docs/review.md) [2000000].",
+    ),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up each search after S seconds."),
+    click.option("--max-memory", type=size_of, metavar="SIZE", help="Give up if a search takes more memory than SIZE."),
+)

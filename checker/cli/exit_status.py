@@ -1,0 +1,88 @@
+"""Ends a command after an error with one line on standard error and a documented exit code.
+
+The JSON of a check that ended before it had a result.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import click
+
+from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.result import Exit, Result
+
+
+def unanswered(model: str, settings: dict[str, Any], engine: str, reason: str, exit_code: int) -> dict[str, Any]:
+    """The JSON data of a result without explored states. The settings are as the user wrote them."""
+    return Result(
+        model=model,
+        settings=settings,
+        engine=engine,
+        verdict="incomplete",
+        exit_code=exit_code,
+        reason=reason,
+        initial_states=0,
+        levels=[],
+        generated={},
+        rejected=0,
+        left=0,
+        findings={},
+        bounds={},
+        actions_never_fired=[],
+        goals_never_reached=[],
+        unrolled=0 if engine in ("symbolic", "simulation") else None,
+    ).to_json()
+
+
+DEBUG = "ISRCHECK_DEBUG"
+
+
+@contextmanager
+def reporting_failures() -> Iterator[None]:
+    """Turns an error in the command into one line on standard error and an exit code.
+
+    ISRCHECK_DEBUG=1 adds a traceback. Usage errors are left to click. A broken pipe gives only the exit code.
+    """
+    try:
+        yield
+        sys.stdout.flush()
+    except (click.exceptions.Exit, click.Abort, click.ClickException):
+        raise
+    except BrokenPipeError:
+        raise click.exceptions.Exit(Exit.OUTPUT) from None
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        if os.environ.get(DEBUG) == "1":
+            import traceback
+
+            traceback.print_exc()
+        raise click.exceptions.Exit(tell(error)) from None
+    finally:
+        _forget_output()
+
+
+def tell(error: BaseException) -> int:
+    """Prints an error in one line, and returns the exit code for this error."""
+    failure = failure_of(error)
+    if failure is None:
+        what = " ".join(f"{type(error).__name__}: {error}".split())
+        message = f"this is a bug in isrcheck: {what}; please report it with the output of {DEBUG}=1"
+        failure = Failure(message, Exit.BUG)
+    with suppress(OSError):
+        click.echo(f"isrcheck: {failure.message}", err=True)
+    return failure.code
+
+
+def _forget_output() -> None:
+    """Drops output that cannot be written. Otherwise Python would print an error on exit, and end with code 120."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except (OSError, ValueError):
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,159 @@
+"""Writes each file of a command completely or not at all, and tests before the work starts whether this is possible.
+
+Standard output, devices and pipes are written directly, so an error can leave a part of the text there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from isrcheck.checker.results.errors import Failure, os_words
+from isrcheck.checker.results.result import Exit
+
+if TYPE_CHECKING:
+    from isrcheck.checker.results.drawing import Drawing
+
+STDOUT: Final = "-"
+
+
+def require_writable(path: str | None) -> None:
+    """Raises `Failure` (153) if the file cannot be written. The file is not changed."""
+    if path is None or path == STDOUT:
+        return
+    target = Path(os.path.realpath(path))
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(None, "it is a directory")
+        if target.exists() and not os.access(target, os.W_OK):
+            raise PermissionError(None, "permission denied")
+        if _in_place(target):
+            return
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:64]}.")
+        os.close(handle)
+        os.unlink(name)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def svg_file(text: str) -> str:
+    """The name of a file for a picture in SVG. The name must end in .svg, or have no ending."""
+    return _named(text, ".svg")
+
+
+def plot_file(text: str) -> str:
+    """The name of a file for plots. It must end in .svg or .png, or have no ending (then the plots are in SVG)."""
+    name = _named(text, ".svg", ".png")
+    if name.lower().endswith(".png"):
+        from isrcheck.checker.results.drawing import require_png
+
+        require_png()
+    return name
+
+
+def _named(text: str, *endings: str) -> str:
+    ending = Path(text).suffix.lower()
+    if ending not in ("", *endings):
+        kinds = " or ".join(known[1:].upper() for known in endings)
+        raise click.BadParameter(
+            f"plots are written as {kinds}, not {ending[1:].upper()}; name a file that ends in {' or '.join(endings)}"
+        )
+    return text
+
+
+def write_plot(path: str, drawing: Drawing) -> None:
+    """Writes a plot completely or not at all: as PNG if the file's name ends in .png, and otherwise as SVG."""
+    from isrcheck.checker.results.drawing import png, svg
+
+    if Path(path).suffix.lower() == ".png":
+        _write(path, png(drawing))
+    else:
+        write_text(path, svg(drawing))
+
+
+def require_different(paths: dict[str, str | None]) -> None:
+    """Raises a usage error if two options name the same file."""
+    named: dict[str, str] = {}
+    for option, path in paths.items():
+        if path is None:
+            continue
+        file = path if path == STDOUT else os.path.realpath(path)
+        if file in named:
+            raise click.UsageError(f"{named[file]} and {option} name the same file")
+        named[file] = option
+
+
+def all_written(*writers: Callable[[], None]) -> None:
+    """Calls all writers, also after one has failed. Then raises `Failure` (153) with all messages if any failed."""
+    messages = []
+    for write in writers:
+        try:
+            write()
+        except Failure as failure:
+            messages.append(failure.message)
+    if messages:
+        raise Failure("; ".join(messages), Exit.OUTPUT)
+
+
+def write_json(path: str, data: Any) -> None:
+    """Writes data as JSON, completely or not at all, or to standard output (`-`)."""
+    write_text(path, json.dumps(data, indent=1) + "\n")
+
+
+def write_text(path: str, text: str) -> None:
+    """Writes a text to a file, completely or not at all, or to standard output (`-`).
+
+    Raises `Failure` (153) if the file cannot be written.
+    """
+    if path == STDOUT:
+        click.echo(text, nl=False)
+    else:
+        _write(path, text.encode())
+
+
+def _write(path: str, content: bytes) -> None:
+    target = Path(os.path.realpath(path))
+    try:
+        if _in_place(target):
+            target.write_bytes(content)
+        else:
+            _replace(target, content)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _in_place(target: Path) -> bool:
+    """True for devices and pipes, which are written directly because a rename would replace them."""
+    return target.exists() and not target.is_file()
+
+
+def _replace(target: Path, content: bytes) -> None:
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:64]}.")
+    try:
+        with open(handle, "wb") as file:
+            file.write(content)
+        os.chmod(name, _mode(target))
+        os.replace(name, target)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def _mode(target: Path) -> int:
+    """The permissions of the file that is replaced, or the permissions of a new file."""
+    if target.exists():
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
+
+
+def _unwritable(path: str, error: OSError) -> Failure:
+    what = os_words(OSError(error.errno, error.strerror))
+    return Failure(f"cannot write {path}: {what}; name a file in a folder that you can write", Exit.OUTPUT)

@@ -1,0 +1,426 @@
+"""The loops of the search that keeps known states as sorted names (see `run_store`)."""
+
+# mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from isrcheck.checker.engines.explicit.search_loops import (
+    AT_ONCE,
+    EXPANDED,
+    FINISHED,
+    FIRST,
+    HELD,
+    INSERTED,
+    LAST,
+    NONE,
+    PAUSE,
+    PAUSED,
+    PENDING,
+    REJECTED,
+    keep_counted,
+    named,
+    taken,
+    unnamed,
+)
+from isrcheck.checker.kernel.intrinsics import (
+    call_batch,
+    call_expand,
+    fetch_and_add,
+    fetch_and_or,
+    load,
+    load_entry,
+    load_shared,
+    memcpy,
+    pread,
+    prefetch,
+    store,
+    store_shared,
+    take_entry,
+)
+from isrcheck.checker.kernel.jit import Loop
+
+PIECE_BITS: Final = 12
+PIECE: Final = 1 << PIECE_BITS
+"""A piece of a run (see `runs`) has this many names, or fewer if it has the last of those that were encoded together.
+The index of the run has one entry for each piece, and is in memory."""
+TOGETHER: Final = 16
+"""At most this many pieces are read at once."""
+CHUNK_BITS: Final = 22
+CHUNK: Final = 1 << CHUNK_BITS
+"""A file in memory has chunks of this many bytes."""
+LARGEST: Final = 9
+"""A piece of n names takes at most `LARGEST` * n + 8 bytes."""
+_BLOCK: Final = 32
+"""A word has the sizes of this many differences (see `encoded`)."""
+
+GRID: Final = 0
+TILES: Final = 1
+"""Columns of the marks (see `marks`): the addresses of the grid and of the first tile. Without marks they are 0."""
+ROWS: Final = 2
+LINES: Final = 3
+"""How many rows the grid has, and how many entries a row has."""
+ROOM: Final = 4
+"""The numbers of tiles are below this."""
+TAKEN: Final = 8
+"""The number of the next tile, in a cache line of its own."""
+MARKS: Final = 16
+ROW_BITS: Final = 3
+LINE_BITS: Final = 6
+"""A tile has the marks of the names that combine 2**3 successive first numbers with 2**6 successive second numbers. It
+has one word for each first number."""
+
+STRETCH_BITS: Final = 3
+"""A worker takes a *stretch* of 2**3 successive batches at a time, all in one piece. Neighbouring states have
+neighbouring successors, so workers in the same batches would often wait for each other's cache lines."""
+UNREADABLE: Final = 2
+"""A result of `gather`: a piece could not be read. Other results are `FINISHED` and `PAUSED`."""
+
+
+# --- finding --------------------------------------------------------------------------------------------------------
+
+
+@Loop
+def turned(name, turn):
+    """A name with its halves exchanged if `turn` is 32, and unchanged if `turn` is 0. A second call undoes this."""
+    return name << turn | name >> (np.uint64(64) - turn & np.uint64(63))
+
+
+@Loop
+def collected(rows, words, half, pairs, dictionaries, pages, turn, marks, cursor, scratch, memo, found, filled):
+    """Names the states at the address `rows`. Returns False if there is no room for a value, a name or a mark.
+
+    The names go into `found`, after its first `filled[0]` names, and are turned by `turn` bits (see `turned`). With
+    marks, only names without a mark go there. `cursor[PENDING]` is the number of the states. `cursor[INSERTED]` says
+    how many are done.
+    """
+    while cursor[INSERTED] < cursor[PENDING]:
+        size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
+        if filled[0] + size > len(found):
+            return False
+        first = rows + np.uint64(8 * words * cursor[INSERTED])
+        if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
+            return False
+        if marks[TILES] == 0:
+            for k in range(size):
+                found[filled[0] + k] = turned(scratch[0, k], turn)
+            filled[0] += size
+        elif not marked(size, turn, marks, scratch, found, filled):
+            return False
+        cursor[INSERTED] += size
+    return True
+
+
+@Loop
+def marked(size, turn, marks, scratch, found, filled):
+    """Marks the first `size` names in `scratch[0]`. Those without a mark go into `found`, turned.
+
+    Returns False if there is no room for a mark. Then no name is marked, and the names are still in `scratch[0]`. If
+    another worker marks a name in the same word at the same moment, one of the two marks may be lost (`marks`).
+    """
+    names, entries, words = scratch[0], scratch[1], scratch[1]
+    low, tiles = np.uint64(0xFFFFFFFF), np.uint64(marks.ctypes.data) + np.uint64(8 * TAKEN)
+    last_row = last_line = np.uint64(0)
+    for k in range(size):
+        row, line = names[k] >> np.uint64(32 + ROW_BITS), (names[k] & low) >> np.uint64(LINE_BITS)
+        last_row, last_line = max(last_row, row), max(last_line, line)
+        entries[k] = entry_of(names[k], marks)
+    if last_row >= marks[ROWS] or last_line >= marks[LINES]:
+        return False
+    for k in range(size):
+        prefetch(entries[k])
+    for k in range(size):
+        tile = load_entry(entries[k])
+        if tile == 0:
+            if load(tiles) >= marks[ROOM]:
+                return False
+            # If another worker is faster, the number that was taken here is lost.
+            take_entry(entries[k], fetch_and_add(tiles, np.uint64(1)))
+            tile = load_entry(entries[k])
+        words[k] = word_of(names[k], tile, marks)
+        prefetch(words[k])
+    count = np.uint64(filled[0])
+    for k in range(size):
+        bit, word = names[k] & np.uint64((1 << LINE_BITS) - 1), load_shared(words[k])
+        store_shared(words[k], word | np.uint64(1) << bit)
+        found[count] = turned(names[k], turn)
+        count += ~word >> bit & np.uint64(1)
+    filled[0] = count
+    return True
+
+
+@Loop
+def marked_again(names, turn, marks, scratch):
+    """Sets the marks of turned names that were lost. Returns how many were lost. Each name was marked before."""
+    plain, words, lost = scratch[0], scratch[1], 0
+    for first in range(0, len(names), AT_ONCE):
+        size = min(len(names) - first, AT_ONCE)
+        for k in range(size):
+            plain[k] = turned(names[first + k], turn)
+            words[k] = entry_of(plain[k], marks)
+        for k in range(size):
+            words[k] = word_of(plain[k], load_entry(words[k]), marks)
+            prefetch(words[k])
+        for k in range(size):
+            mark = np.uint64(1) << (plain[k] & np.uint64((1 << LINE_BITS) - 1))
+            if load_shared(words[k]) & mark == 0:
+                fetch_and_or(words[k], mark)
+                lost += 1
+    return lost
+
+
+@Loop
+def entry_of(name, marks):
+    """The address of the entry for a name's tile in the grid."""
+    row, line = name >> np.uint64(32 + ROW_BITS), (name & np.uint64(0xFFFFFFFF)) >> np.uint64(LINE_BITS)
+    return marks[GRID] + np.uint64(4) * (row * marks[LINES] + line)
+
+
+@Loop
+def word_of(name, tile, marks):
+    """The address of the word with a name's mark."""
+    word = name >> np.uint64(32) & np.uint64((1 << ROW_BITS) - 1)
+    return marks[TILES] + np.uint64(8 << ROW_BITS) * tile + np.uint64(8) * word
+
+
+@Loop
+def gather(
+    functions, words, half, pairs, dictionaries, pages, turn, marks, constrained, level, bits, shared, cursor, buffers,
+    scratch, memo, found, filled, tally, totals,
+):  # fmt: skip
+    """Does one worker's part of expanding a level. Returns `FINISHED`, `PAUSED` or `UNREADABLE`.
+
+    `level` has the file and the addresses of its chunks (as in `struck`), the index of the level's run
+    (`runs.Pieces`), and the worker's arrays for a piece: its bytes and its names. The worker pauses before the stretch
+    `UNTIL`, or when any worker has no room (see `collected`). The names of the successors go into `found`, after its
+    first `filled[0]` names. A batch has `1 << bits` states. `functions` has the same addresses as in `loops.advance`.
+    """
+    file, bases, (firsts, places, sizes, counts), data, names = level
+    states, rows, verdicts = buffers
+    here, stretch = np.uint64(shared.ctypes.data), bits + STRETCH_BITS
+    while True:
+        if not collected(
+            np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, turn, marks, cursor, scratch, memo,
+            found, filled,
+        ):  # fmt: skip
+            store(here + np.uint64(8 * PAUSE), np.uint64(1))
+            return PAUSED
+        if load(here + np.uint64(8 * PAUSE)) != 0:
+            return PAUSED
+        while cursor[FIRST] >= cursor[LAST]:  # more than once only in a piece that is not full
+            number = taken(here, len(firsts) << PIECE_BITS - stretch)
+            if number < 0:
+                return FINISHED if number == NONE else PAUSED
+            piece = number >> PIECE_BITS - stretch
+            if cursor[HELD] != piece:
+                if not _read(file, bases, places[piece], data[: sizes[piece]]):
+                    store(here + np.uint64(8 * PAUSE), np.uint64(1))
+                    return UNREADABLE
+                _decoded(np.uint64(data.ctypes.data), firsts[piece], names[: counts[piece]])
+                cursor[HELD] = piece
+            cursor[FIRST] = number << stretch & PIECE - 1
+            cursor[LAST] = min(cursor[FIRST] + (1 << stretch), counts[piece])
+        first = cursor[FIRST]
+        count = min(cursor[LAST] - first, 1 << bits)
+        cursor[FIRST] += count
+        for k in range(count):
+            scratch[0, k] = turned(names[first + k], turn)
+        unnamed(
+            np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data)
+        )
+        reached = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
+        if constrained:
+            call_batch(functions[1], rows.ctypes.data, reached, verdicts.ctypes.data)
+            kept = keep_counted(rows, words, reached, verdicts, verdicts.shape[1], totals)
+            cursor[REJECTED] += reached - kept
+            reached = kept
+        if functions[3] != 0:
+            call_batch(functions[3], rows.ctypes.data, reached, rows.ctypes.data)
+        cursor[EXPANDED] += count
+        cursor[PENDING] = reached
+        cursor[INSERTED] = 0
+
+
+# --- names in files ---------------------------------------------------------------------------------------------------
+
+
+@Loop
+def encoded(names, firsts, sizes, out):
+    """Encodes ascending names in pieces of `PIECE` names. `firsts` gets the first name of each piece, `out` the rest.
+
+    A piece has the differences between successive names, each in 1, 2, 4 or 8 bytes. Before the differences, the piece
+    has a word for every 32 of them. The word has two bits for each difference: the binary logarithm of its number of
+    bytes. After the differences, the piece has 8 bytes more, because differences are read and written 8 bytes at a
+    time. Puts the number of bytes of each piece into `sizes`. Returns the sum of these numbers.
+    """
+    begin = np.uint64(out.ctypes.data)
+    at = begin
+    for p in range(len(firsts)):
+        start, end = p * PIECE, min((p + 1) * PIECE, len(names))
+        firsts[p], first, exponents = names[start], at, at
+        at += np.uint64(8 * _words(end - start))
+        for block in range(start + 1, end, _BLOCK):
+            word = np.uint64(0)
+            for i in range(block, min(block + _BLOCK, end)):
+                gap = names[i] - names[i - 1]
+                exponent = np.uint64(
+                    (gap >> np.uint64(8) != 0) + (gap >> np.uint64(16) != 0) + (gap >> np.uint64(32) != 0)
+                )
+                store(at, gap)
+                at += np.uint64(1) << exponent
+                word |= exponent << np.uint64(2 * (i - block))
+            store(exponents, word)
+            exponents += np.uint64(8)
+        store(at, np.uint64(0))
+        at += np.uint64(8)
+        sizes[p] = at - first
+    return np.int64(at - begin)
+
+
+@Loop
+def _words(count):
+    """The number of words for the sizes of the differences between `count` names."""
+    return (count - 1 + _BLOCK - 1) // _BLOCK
+
+
+@Loop
+def decoded(data, firsts, sizes, counts, out):
+    """Decodes the names of some pieces from `data` into `out`."""
+    at, k = np.uint64(data.ctypes.data), 0
+    for p in range(len(firsts)):
+        _decoded(at, firsts[p], out[k : k + counts[p]])
+        at += np.uint64(sizes[p])
+        k += counts[p]
+
+
+@Loop
+def _decoded(address, first, out):
+    """Decodes the names of the piece at an address into `out`."""
+    name, at = first, address + np.uint64(8 * _words(len(out)))
+    out[0] = name
+    for block in range(1, len(out), _BLOCK):
+        word = load(address)
+        address += np.uint64(8)
+        for k in range(block, min(block + _BLOCK, len(out))):
+            size = np.uint64(1) << (word & np.uint64(3))
+            unread = np.uint64(64) - np.uint64(8) * size
+            name += load(at) << unread >> unread
+            at += size
+            word >>= np.uint64(2)
+            out[k] = name
+
+
+# --- known names ----------------------------------------------------------------------------------------------------
+
+
+@Loop
+def struck(file, bases, ends, firsts, places, sizes, counts, names, kept, buffer):
+    """Sets the entry in `kept` to 0 for each of the sorted `names` that occurs in one of the runs in a file.
+
+    `firsts`, `places`, `sizes` and `counts` are the index of all pieces (`runs.Pieces`), one run after another. `ends`
+    says where each run ends in this index. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in
+    memory, `bases` has the addresses of its chunks. Returns the number of names in the pieces that were read, or -1 if
+    a piece cannot be read.
+    """
+    begin = passed = 0
+    for end in ends:
+        some = firsts[begin:end]
+        p = begin + max(np.searchsorted(some, names[0], side="right") - 1, 0)
+        last = begin + np.searchsorted(some, names[-1], side="right")
+        while p < last:
+            q, size = p, 0
+            while q < last and q < p + TOGETHER:
+                size += sizes[q]
+                passed += counts[q]
+                q += 1
+            if not _read(file, bases, places[p], buffer[:size]):
+                return -1
+            first = np.searchsorted(names, firsts[p])
+            _struck(buffer[:size], firsts[p:q], sizes[p:q], counts[p:q], names[first:], kept[first:])
+            p = q
+        begin = end
+    return passed
+
+
+@Loop
+def _read(file, bases, place, data):
+    """Fills `data` with the bytes of a file from `place` on. Returns whether all of them could be read."""
+    address, left = np.uint64(data.ctypes.data), len(data)
+    while left > 0:
+        if len(bases) > 0:
+            chunk, begin = place >> CHUNK_BITS, place & (CHUNK - 1)
+            count = min(left, CHUNK - begin)
+            memcpy(address, bases[chunk] + np.uint64(begin), np.int64(count))
+        else:
+            count = pread(file, address, left, place)
+        if count <= 0:
+            return False
+        address, left, place = address + np.uint64(count), left - count, place + count
+    return True
+
+
+@Loop
+def _struck(data, firsts, sizes, counts, names, kept):
+    """Sets the entry in `kept` to 0 for each of the sorted `names` that occurs in the pieces of a run in `data`."""
+    piece, i = np.uint64(data.ctypes.data), 0
+    for p in range(len(firsts)):
+        name, at = firsts[p], piece
+        piece += np.uint64(sizes[p])
+        while i < len(names) and names[i] < name:
+            i += 1
+        if i == len(names):
+            return
+        wanted = names[i]
+        if p + 1 < len(firsts) and wanted >= firsts[p + 1]:
+            continue
+        exponents, at, word, k = at, at + np.uint64(8 * _words(counts[p])), np.uint64(0), 0
+        while True:
+            if name >= wanted:
+                while i < len(names) and names[i] < name:
+                    i += 1
+                if i < len(names) and names[i] == name:
+                    kept[i] = 0
+                    i += 1
+                if i == len(names):
+                    return
+                wanted = names[i]
+            if k == counts[p] - 1:
+                break
+            if k % _BLOCK == 0:
+                word = load(exponents)
+                exponents += np.uint64(8)
+            size = np.uint64(1) << (word & np.uint64(3))
+            unread = np.uint64(64) - np.uint64(8) * size
+            name += load(at) << unread >> unread
+            at += size
+            word >>= np.uint64(2)
+            k += 1
+
+
+# --- looking --------------------------------------------------------------------------------------------------------
+
+
+@Loop
+def brought(names, kept):
+    """Moves the kept names to the front of `names`. Returns the number of kept names."""
+    count = 0
+    for i in range(len(names)):
+        names[count] = names[i]
+        count += int(kept[i])
+    return count
+
+
+@Loop
+def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, totals, weight):
+    """Judges the states with these names: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
+    for first in range(0, len(names), AT_ONCE):
+        count = min(len(names) - first, AT_ONCE)
+        for k in range(count):
+            scratch[0, k] = turned(names[first + k], turn)
+        unnamed(np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(rows.ctypes.data))
+        call_batch(functions[2], rows.ctypes.data, count, totals.ctypes.data)
+        if functions[4] != 0:
+            call_batch(functions[4], rows.ctypes.data, count, weight.ctypes.data)

@@ -1,1 +1,0 @@
-"""State graphs for other tools: the states and steps of a model, or only those around a trace."""

@@ -1,0 +1,1 @@
+"""Loads models, invariants, profiles and former revisions of models by name."""

@@ -1,0 +1,414 @@
+"""Loads models and invariants by name: shipped models, and models in a file that the user names."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.machinery
+import importlib.util
+import linecache
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, Final
+
+import isrcheck.invariants as shipped_invariants
+import isrcheck.model as shipped_models
+from isrcheck.model.language.errors import ModelError, UnknownName, nearest
+from isrcheck.model.language.model import Model, kebab
+from isrcheck.model.language.properties import KINDS, kind_of
+from isrcheck.model.language.refinements import refinement_of
+from isrcheck.model.language.text_conditions import is_written, written
+from isrcheck.model.semantics.method_calls import is_a_modellers, print_apart
+
+Invariant = Callable[[Any, Any], Any]
+SHIPPED: Final = "isrcheck."
+MODELS: Final = "isrcheck.model."
+"""The prefix of the names of shipped modules that contain models."""
+NO_MODELS: Final = (".language", ".specifications")
+"""Packages in `model` whose names end like this are not searched for models. Specifications are loaded separately."""
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model's class and name, and the invariants that can be checked in the model.
+
+    `origin` is the user's file from which the model was loaded, or None if it was not loaded from such a file.
+    `properties` are the properties of whole behaviours that can be checked in the model. For a user's file, `beside`
+    names the invariants that the file defines outside of classes, and `mappings` has the refinement mappings.
+    """
+
+    cls: type[Model]
+    name: str
+    origin: Path | None
+    invariants: dict[str, Invariant]
+    beside: frozenset[str] = frozenset()
+    properties: dict[str, Invariant] = field(default_factory=dict)
+    mappings: dict[str, Invariant] = field(default_factory=dict)
+
+    def asked(self, names: Iterable[str]) -> dict[str, Invariant]:
+        """The properties with these names. The name `all` selects all properties that fit the model."""
+        wanted = {*names}
+        if "all" in wanted and not self.properties:
+            raise UnknownName(f"model {self.name} has no property; mark a function with @leads_to")
+        every = {*self.properties} if "all" in wanted else set()
+        return {name: self._property(name) for name in sorted((wanted - {"all"}) | every)}
+
+    def _property(self, name: str) -> Invariant:
+        if name in self.properties:
+            return self.properties[name]
+        if name in library_properties():
+            raise UnknownName(
+                f"property {name} does not fit model {self.name}; {nearest('', {*self.properties, 'all'})}"
+            )
+        raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
+
+    def with_written(self, names: Iterable[str | None]) -> LoadedModel:
+        """This model with one more invariant for each name that is itself a condition, such as `"s.epoch < 2"`."""
+        found = {name: written(name) for name in names if name is not None and is_written(name)}
+        return replace(self, invariants={**self.invariants, **found}) if found else self
+
+    def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
+        """The invariants with these names, or the default invariants if `names` is None."""
+        picked = self._default() if names is None else names
+        return {name: self._invariant(name) for name in sorted(set(picked))}
+
+    def _default(self) -> set[str]:
+        """The names of the invariants that are checked by default.
+
+        If the class has a list `invariants`, these invariants are the defaults. If the list comes from a base class in
+        another file, the invariants in the user's own file are added. Without a list, the defaults are the invariants
+        that the class and its base classes define, and those in `beside`.
+        """
+        if not self.cls.invariants:
+            return {*self.cls.predicates("invariant"), *self.beside}
+        module = self.cls.__module__
+        named_here = any("invariants" in c.__dict__ for c in self.cls.__mro__ if c.__module__ == module)
+        return {*self.cls.invariants} if named_here else {*self.cls.invariants, *self._in_the_file()}
+
+    def _in_the_file(self) -> set[str]:
+        """The names of the invariants in the user's own file. A shipped model has none."""
+        module = self.cls.__module__
+        if module.startswith(SHIPPED):
+            return set()
+        return {n for n, f in self.cls.predicates("invariant").items() if f.__module__ == module} | self.beside
+
+    def unasked(self) -> list[str]:
+        """The invariants in the user's own file that are not checked by default."""
+        return sorted(self._in_the_file() - self._default())
+
+    def _invariant(self, name: str) -> Invariant:
+        if name in self.invariants:
+            return self.invariants[name]
+        if is_written(name):
+            return written(name)
+        lacking = library_invariants().get(name)
+        if lacking is not None:
+            missing = ", ".join(sorted(set(needed(lacking)) - set(self.cls().domains)))
+            if missing:
+                raise UnknownName(f"invariant {name} needs variables that model {self.name} does not have: {missing}")
+            family, setting = needed_family(lacking), needed_setting(lacking)
+            if family not in _families(self.cls):
+                raise UnknownName(f"invariant {name} is for the models in model/{family}, which {self.name} is not")
+            value = getattr(self.cls, setting or "", None)
+            verb = "fixes" if isinstance(value, (bool, int, str)) else "does not have"
+            raise UnknownName(f"invariant {name} is about setting {setting}, which model {self.name} {verb}")
+        raise UnknownName(f"model {self.name} has no invariant {name!r}; {nearest(name, self.invariants)}")
+
+
+def model_names() -> list[str]:
+    """The names of the models that ship, in alphabetical order."""
+    return sorted(_shipped())
+
+
+def load_model_class(spec: str) -> LoadedModel:
+    """The model with this name, or the model in `file.py` or `file.py:Class`.
+
+    Raises `UnknownName` for an unknown name, and for a file with several models if `spec` has no `:Class`. Raises
+    `ModelError` for a file without a model or with a mistake, and OSError for a file that cannot be read. The file
+    is run, so name only files that you trust.
+    """
+    path, _, wanted = spec.partition(":")
+    if path.endswith(".py"):
+        return _from_file(Path(path), wanted)
+    cls = _shipped_model(spec)
+    if cls is None:
+        raise UnknownName(f"there is no model {spec!r}; {nearest(spec, _shipped())}; or name a file: my_model.py")
+    module = sys.modules[cls.__module__]
+    return LoadedModel(cls, spec, None, fitting(cls, module), properties=fitting_properties(cls, module))
+
+
+def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
+    """The invariants that can be checked in a model: its own, those in `module`, and shipped ones that fit the model.
+
+    `module` is the model's file. If `module` is None, the invariants that the file defines outside of classes are left
+    out.
+    """
+    beside = _marked(module) if module is not None else {}
+    _require_makeable(cls)
+    shared = about(cls, library_invariants())
+    return dict(sorted({**shared, **beside, **cls.predicates("invariant")}.items()))
+
+
+def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
+    """The properties that can be checked in a model: its own, those in `module`, and shipped ones that fit the model.
+
+    `module` is as for `fitting`.
+    """
+    beside = _properties(module) if module is not None else {}
+    _require_makeable(cls)
+    own = {name: f for kind in KINDS for name, f in cls.predicates(kind).items()}
+    return dict(sorted({**about(cls, library_properties()), **beside, **own}.items()))
+
+
+def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
+    """The predicates of `known` that fit a model.
+
+    The model must have the variables, the setting and the actions that the predicate needs. If the predicate is only
+    for one family (a folder of models), the model or one of its base classes must be in this folder.
+    """
+    variables, settings, actions = set(cls().domains), {None, *cls.declared_settings()}, set(cls.actions())
+    families = _families(cls)
+    return {
+        n: f
+        for n, f in known.items()
+        if set(needed(f)) <= variables
+        and needed_setting(f) in settings
+        and needed_family(f) in families
+        and set(getattr(f, "__never__", ())) <= actions
+    }
+
+
+def _families(cls: type[Model]) -> set[str | None]:
+    """The families (folders of models) of a model and its base classes, and None for predicates of no family."""
+    return {None, *(base.__module__.removeprefix(MODELS).partition(".")[0] for base in cls.__mro__)}
+
+
+def _require_makeable(cls: type[Model]) -> None:
+    """Raises `ModelError` for a class whose own `__init__` does not set up the model (as in a dataclass)."""
+    if cls.__init__ is Model.__init__:
+        return
+    try:
+        made: Any = cls()
+    except TypeError as error:
+        if error.__traceback__ is not None and error.__traceback__.tb_next is not None:
+            raise  # a mistake inside the file
+        made = None
+    if made is None or "_domains" not in vars(made):
+        remedy = "take it away, or take **settings and call super().__init__(**settings)"
+        raise ModelError(f"{cls.__stands__}: {cls.__name__} has an __init__ of its own (a dataclass has one); {remedy}")
+
+
+@cache
+def library_invariants() -> dict[str, Invariant]:
+    """Every invariant of the `invariants` package."""
+    found: dict[str, Invariant] = {}
+    for module in modules_of(shipped_invariants):
+        found.update(_marked(module))
+    return found
+
+
+@cache
+def library_properties() -> dict[str, Invariant]:
+    """Every property of the `invariants` package."""
+    found: dict[str, Invariant] = {}
+    for module in modules_of(shipped_invariants):
+        found.update(_properties(module))
+    return found
+
+
+def needed(invariant: Invariant) -> tuple[str, ...]:
+    """The variables that an invariant reads, as its decorator `@needs` declares them."""
+    return getattr(invariant, "__needs__", ())
+
+
+def needed_setting(invariant: Invariant) -> str | None:
+    """The setting that an invariant is about, or None. A model that lacks or fixes the setting does not fit.
+
+    A class fixes a setting if it assigns a value to the setting's name.
+    """
+    return getattr(invariant, "__needs_setting__", None)
+
+
+def needed_family(invariant: Invariant) -> str | None:
+    """The folder in `model` to whose models an invariant is restricted, or None for no restriction.
+
+    The invariant also fits models that inherit from these models.
+    """
+    return getattr(invariant, "__needs_family__", None)
+
+
+@cache
+def _shipped() -> dict[str, type[Model]]:
+    return {name: cls for name in _homes() if (cls := _shipped_model(name)) is not None}
+
+
+@cache
+def _shipped_model(name: str) -> type[Model] | None:
+    """The last model in the shipped file with this name, or None. Loads only this file and its imports."""
+    found = models_in(importlib.import_module(_homes()[name])) if name in _homes() else []
+    return found[-1] if found else None
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """Maps each possible name of a shipped model to the name of the shipped module that may define the model."""
+    packages = [info.name for info in _inside(shipped_models) if info.ispkg and not info.name.endswith(NO_MODELS)]
+    modules = [info.name for name in packages for info in _inside(importlib.import_module(name))]
+    return {kebab(name.rpartition(".")[2]): name for name in modules}
+
+
+def modules_of(package: ModuleType) -> Iterator[ModuleType]:
+    """The modules of a shipped package."""
+    for info in _inside(package):
+        yield importlib.import_module(info.name)
+
+
+def _inside(package: ModuleType) -> Iterator[pkgutil.ModuleInfo]:
+    return pkgutil.iter_modules(package.__path__, package.__name__ + ".")
+
+
+def models_in(module: ModuleType) -> list[type[Model]]:
+    """The models that a module defines itself, except abstract ones, in the order of the file."""
+    own = [x for x in vars(module).values() if isinstance(x, type) and issubclass(x, Model)]
+    return [cls for cls in own if cls.__module__ == module.__name__ and not cls.abstract]
+
+
+def _marked(module: ModuleType) -> dict[str, Invariant]:
+    functions = {n: f for n, f in vars(module).items() if getattr(f, "__predicate__", None) == "invariant"}
+    return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
+
+
+def _properties(module: ModuleType) -> dict[str, Invariant]:
+    functions = {n: f for n, f in vars(module).items() if kind_of(f) is not None}
+    return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
+
+
+def mappings_in(module: ModuleType) -> dict[str, Invariant]:
+    """The refinement mappings that a module defines itself."""
+    functions = {n: f for n, f in vars(module).items() if refinement_of(f) is not None}
+    return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
+
+
+def _from_file(path: Path, wanted: str) -> LoadedModel:
+    module = run_file(path)
+    models = {cls.__name__: cls for cls in models_in(module)}
+    if not models:
+        raise ModelError(f"{path.name}: there is no model in this file; write a subclass of isrcheck.Model")
+    if wanted and wanted not in models:
+        raise UnknownName(f"{path.name} has no model {wanted!r}; {nearest(wanted, models)}")
+    if not wanted and len(models) > 1:
+        raise UnknownName(f"{path.name} has several models; name one: {path.name}:{next(iter(models))}")
+    cls = models[wanted or next(iter(models))]
+    name = kebab(path.stem) if len(models) == 1 else f"{kebab(path.stem)}:{cls.__name__}"
+    with blaming(path):
+        return LoadedModel(
+            cls,
+            name,
+            path.resolve(),
+            fitting(cls, module),
+            frozenset(_marked(module)),
+            fitting_properties(cls, module),
+            mappings_in(module),
+        )
+
+
+def run_file(path: Path) -> ModuleType:
+    """Runs a user's file, and returns its module. The file may import files beside it."""
+    with path.open("rb"):
+        pass  # an unreadable file is an OSError, not a mistake in a model
+    loader = _FromSource(path.stem, str(path.resolve()))
+    spec = importlib.util.spec_from_file_location(path.stem, path.resolve(), loader=loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    vars(module)["print"] = print_apart
+    folder, writing = str(path.resolve().parent), sys.dont_write_bytecode
+    sys.path.insert(0, folder)
+    sys.dont_write_bytecode = True
+    try:
+        with own_neighbours(path.resolve().parent), blaming(path):
+            loader.exec_module(module)
+    finally:
+        sys.dont_write_bytecode = writing
+        sys.path.remove(folder)
+    return module
+
+
+@contextmanager
+def own_neighbours(folder: Path) -> Iterator[None]:
+    """Hides some of the user's loaded modules while the body of the `with` statement runs.
+
+    A module of the user is hidden if it has the name of a file or package in `folder`, but comes from elsewhere. So an
+    import of this name finds the file in `folder`. A model imports the files beside it by their bare names, and two
+    models (or two versions of a model) may have different files of the same name beside them.
+    """
+    names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
+    others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}
+    kept = _taken_out(others)
+    try:
+        yield
+    finally:
+        _taken_out(others)
+        sys.modules.update(kept)
+
+
+def _stands_elsewhere(module: ModuleType, folder: Path) -> bool:
+    """Whether a module is a user's file or package in another folder than `folder`."""
+    file = getattr(module, "__file__", None)
+    if not file or module.__name__ in ("__main__", "isrcheck") or not is_a_modellers(module.__name__, file):
+        return False
+    place = Path(file).resolve().parent
+    return (place.parent if hasattr(module, "__path__") else place) != folder
+
+
+def _taken_out(tops: set[str]) -> dict[str, ModuleType]:
+    """Removes the modules with these top-level names from `sys.modules`, and returns them."""
+    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in tops}
+
+
+class _FromSource(importlib.machinery.SourceFileLoader):
+    """Compiles a file whenever it is loaded.
+
+    Python's own loader misses a change if the file keeps its length and is saved again within the same second. It would
+    use the cached bytecode, and the answer would be about the earlier text of the model.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        linecache.checkcache(self.path)
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
+class blaming:
+    """Turns an exception from a user's file into a `ModelError` that names the line of the file.
+
+    Nothing is changed if there is no user's file (`path` is None). A `ModelError` or KeyboardInterrupt stays as it is.
+    A SyntaxError becomes a `ModelError` even if it is in a file that the user's file imports. Any other exception
+    becomes a `ModelError` only if it passed through a line of the user's file.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if self.path is None or error is None or isinstance(error, ModelError | KeyboardInterrupt):
+            return
+        if isinstance(error, SyntaxError):
+            name = self.path.name if error.filename is None else Path(error.filename).name  # perhaps of an import
+            raise ModelError(f"{name}:{error.lineno}: {error.msg}; correct the syntax") from error
+        lines, file = [], str(self.path.resolve())
+        while traceback is not None:
+            if traceback.tb_frame.f_code.co_filename == file:
+                lines.append(traceback.tb_lineno)
+            traceback = traceback.tb_next
+        if lines and isinstance(error, SystemExit):
+            raise ModelError(f"{self.path.name}:{lines[-1]}: the program is ended here; take that away") from error
+        if lines:
+            what = f"{type(error).__name__}: {error}"
+            raise ModelError(f"{self.path.name}:{lines[-1]}: {what}; correct the model") from error

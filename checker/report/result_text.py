@@ -1,0 +1,300 @@
+"""The report of a check as text: the verdict, its basis (settings, search, vacuity), then each counterexample.
+
+The text depends only on the result, and not on the width of a terminal.
+"""
+
+from __future__ import annotations
+
+from isrcheck.checker.report.counterexample_text import (
+    choice_text,
+    evaluation_text,
+    lasso_text,
+    liveness_lines,
+    property_text,
+    property_violation_text,
+    violations_text,
+)
+from isrcheck.checker.results.result import Exit, Finding, Result
+from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural, seconds, size
+from isrcheck.model.language.setting_constraints import said
+
+
+def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
+    """The text of the whole report, ending in a newline. With `plain` it shows variables instead of stories."""
+    sections = [
+        [verdict_line(result, ink)],
+        _uncovered(result, ink),
+        _settings(result, ink),
+        _invariants(result, ink),
+        liveness_lines(result, ink),
+        _search(result, ink),
+        _actions(result, ink),
+        _vacuity(result, ink),
+        _cost(result, ink),
+        *counterexamples(result, ink, plain),
+    ]
+    return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
+
+
+# --- the verdict ----------------------------------------------------------------------------------------------------
+
+
+def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
+    """The verdict of a check in one line."""
+    if result.evaluation is not None:
+        failure = result.evaluation
+        return f"{ink('bad', 'EVALUATION ERROR')}  {result.model}: {failure.where}: {failure.what}"
+    if result.verdict == "violated":
+        return f"{ink('bad', 'VIOLATED')}  {result.model}: {_violations(result)}"
+    if result.verdict == "incomplete":
+        so_far = f"no violation in {_explored(result)}, depth {result.depth}"
+        if not result.counted:
+            so_far = f"no violation within {plural(result.depth - 1, 'step')}" if result.depth else "nothing is known"
+        reason = result.reason or "the search did not finish"
+        return f"{ink('open', 'INCOMPLETE')}  {result.model}: {reason}; {so_far}"
+    return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}"
+
+
+def _violations(result: Result) -> str:
+    found = [
+        f"{name} in {plural(finding.trace.length, 'state')}" + ("" if finding.canonical else " (not canonical)")
+        for name, finding in violated(result)
+        if finding.trace is not None
+    ]
+    broken = [(name, finding) for name, finding in result.liveness.items() if finding.trace is not None]
+    return ", ".join([*found, *(f"{name}{choice_text(f)} {lasso_text(f)}" for name, f in broken)])
+
+
+def violated(result: Result) -> list[tuple[str, Finding]]:
+    """The violated invariants (and `deadlock`, if one was found) with their findings, shortest trace first."""
+    found = [*result.findings.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
+    return sorted(
+        ((name, f) for name, f in found if f.trace is not None), key=lambda x: x[1].trace.length if x[1].trace else 0
+    )
+
+
+def _holding(result: Result) -> str:
+    names = [*result.findings, *(["no deadlock"] if result.deadlock else []), *result.liveness]
+    what = ", ".join(names) if names else "no invariant to check"
+    return f"{what}; all of {_explored(result)}, depth {result.depth}"
+
+
+def _explored(result: Result) -> str:
+    """The number of explored states as text. With symmetry, the number of orbits comes first."""
+    if result.orbits is None:
+        return plural(result.distinct, "state")
+    return f"{plural(result.distinct, 'orbit')} ({plural(result.orbits.distinct, 'state')})"
+
+
+def _unit(result: Result) -> str:
+    """The unit of the counts: a state, or an orbit if there is symmetry."""
+    return "state" if result.orbits is None else "orbit"
+
+
+def _vacuously(result: Result) -> str:
+    never = _never(result) if result.exit_code == Exit.DIFFERENCE else []
+    return f"; vacuous, never seen: {', '.join(never)}" if never else ""
+
+
+def _never(result: Result) -> list[str]:
+    """The actions that never fired and the goals that were never reached."""
+    return [f"action {n}" for n in result.actions_never_fired] + [f"goal {n}" for n in result.goals_never_reached]
+
+
+def _uncovered(result: Result, ink: Ink) -> list[str]:
+    lines = uncovered(result)
+    return [ink("head", "Not covered"), *columns([line] for line in lines)] if lines else []
+
+
+def uncovered(result: Result) -> list[str]:
+    """The lines about what a search has not explored. There are none if the search explored everything.
+
+    If the engine does not count states, it examines only paths up to some depth. So there is always a line.
+    """
+    if not result.counted:
+        reason = [f"the search stopped: {result.reason}"] if result.reason and result.verdict != "incomplete" else []
+        return [*reason, f"nothing is known beyond depth {result.depth}"]
+    if result.verdict != "incomplete" and result.left == 0 and result.partial is None:
+        return []
+    lines = [
+        f"{plural(result.left, _unit(result))} found and not expanded; nothing is known beyond depth {result.depth}"
+    ]
+    if result.partial is not None:
+        seen, at = result.partial.get("distinct", 0), result.partial.get("level", result.depth + 1)
+        some = f"{plural(seen, _unit(result))} of depth {at} seen as well, not counted (not reproducible)"
+        lines.append(some if seen else f"depth {at} was begun; none of its states is counted")
+    lines += _forecast(result)
+    if result.reason and result.verdict != "incomplete":
+        lines.insert(0, f"the search stopped: {result.reason}")
+    return lines
+
+
+def _forecast(result: Result) -> list[str]:
+    """The line that forecasts the size of the whole state space, if the levels allow an estimate."""
+    if result.extra.get("forecast") is None:
+        return []
+    expected = result.extra["forecast"]
+    words = {"states": number, "seconds": seconds, "store_bytes": size}
+    names = {"states": " states in all", "seconds": " at the speed so far", "store_bytes": " of states"}
+    told = [f"{words[n](e['low'])} to {words[n](e['high'])}{names[n]}" for n, e in expected.items()]
+    return [f"forecast from the growth of levels: {', '.join(told)}"]
+
+
+# --- what the verdict rests on --------------------------------------------------------------------------------------
+
+
+def _settings(result: Result, ink: Ink) -> list[str]:
+    if not result.settings:
+        return []
+    rows = [(name, said(value), note_on(result, name, result.bound(name))) for name, value in result.settings.items()]
+    return [ink("head", settings_heading(result)), *columns(rows)]
+
+
+def settings_heading(result: Result) -> str:
+    """The heading of the settings, with their profile if there is one."""
+    return "Settings" if result.profile is None else f"Settings (profile {result.profile})"
+
+
+def note_on(result: Result, name: str, bound: str) -> str:
+    """The note on a setting. If the setting has no effect, the note says this.
+
+    Otherwise the note says what the setting leaves out, and then repeats `bound` (such as `bound hit`).
+    """
+    if name in result.idle:
+        return f"does nothing: {result.idle[name]}"
+    left_out = [f"leaves out {result.left_out[name]}"] if name in result.left_out else []
+    return "; ".join([*left_out, *([bound] if bound else [])])
+
+
+def _invariants(result: Result, ink: Ink) -> list[str]:
+    rows = [(name, finding_text(finding, result)) for name, finding in result.findings.items()]
+    if result.deadlock is not None:
+        rows.append(("no deadlock", finding_text(result.deadlock, result)))
+    rows += [(name, f"not asked: --invariant {name}") for name in result.unasked]
+    return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
+
+
+def finding_text(finding: Finding, result: Result) -> str:
+    """The verdict on an invariant, in a few words."""
+    if finding.verdict == "violated" and finding.trace is not None:
+        otherwise = (
+            ", found in an unfinished level" if result.counted else ", perhaps not the canonical one of that length"
+        )
+        exact = "" if finding.canonical else otherwise
+        return f"violated, trace of {plural(finding.trace.length, 'state')}{exact}"
+    if finding.verdict == "incomplete":
+        return f"incomplete, no violation to depth {finding.checked_depth}"
+    return "holds"
+
+
+def _search(result: Result, ink: Ink) -> list[str]:
+    if not result.counted:
+        rows = [("depth", number(result.depth)), ("states", "not enumerated")]
+        return [ink("head", f"Search ({result.engine} engine)"), *columns(rows)]
+    rows = [
+        *_symmetry(result),
+        ("distinct", number(result.distinct)),
+        ("generated", number(result.generated_total)),
+        ("depth", number(result.depth)),
+        ("left", number(result.left)),
+    ]
+    if result.rejected:
+        rows.append(("outside constraints", number(result.rejected)))
+    if result.degrees is not None:
+        least, mean, greatest = result.degrees
+        rows.append(("out-degree", f"least {least}, mean {mean:.2f}, greatest {greatest}"))
+    workers = plural(result.workers, "worker")
+    return [ink("head", f"Search ({result.engine} engine, {workers})"), *columns(rows)]
+
+
+def _symmetry(result: Result) -> list[tuple[str, str]]:
+    """The rows about symmetry: the interchangeable values, and what is counted."""
+    if result.orbits is None:
+        return []
+    alike: dict[str, list[str]] = {}
+    for members in result.orbits.classes:
+        alike.setdefault(f"{members[0][0]}s", []).append(", ".join(str(number) for _, number in members))
+    said = " and ".join(f"{of} {' and '.join(classes)}" for of, classes in alike.items())
+    return [
+        ("interchangeable", f"{said}: {plural(result.orbits.permutations, 'permutation')}"),
+        ("counted", f"orbits, of {plural(result.orbits.distinct, 'state')}"),
+    ]
+
+
+def _actions(result: Result, ink: Ink) -> list[str]:
+    absent = result.actions_without_instance
+    counts = result.generated if result.counted else {}
+    rows = [(name, number(sum(levels))) for name, levels in counts.items() if name not in absent]
+    return [ink("head", "Generated per action"), *columns(rows, right=(1,))] if rows else []
+
+
+def _vacuity(result: Result, ink: Ink) -> list[str]:
+    return [ink("head", "Vacuity"), *columns([line] for line in vacuity(result))]
+
+
+def vacuity(result: Result) -> list[str]:
+    """The lines about actions that never fired and goals that were never reached.
+
+    An invariant may hold only because these actions never fired.
+    """
+    if not result.counted:
+        return ["not known: another engine says which actions fire"]
+    so_far = " so far" if result.left else ""
+    lines = [f"warning: action {name} has never fired{so_far}" for name in result.actions_never_fired]
+    lines += [f"warning: goal {name} was never reached{so_far}" for name in result.goals_never_reached]
+    fired = "every action fired" + (", every goal was reached" if result.goals else "")
+    absent = [*result.actions_without_instance, *(f"goal {name}" for name in result.goals_switched_off)]
+    off = [f"switched off by the settings: {', '.join(absent)}"] if absent else []
+    return [*(lines or [fired]), *off]
+
+
+def brief(result: Result, ink: Ink = PLAIN) -> str:
+    """The verdict in one line. If nothing is wrong, further lines have warnings and what the settings leave out.
+
+    The warnings name the actions that never fired and the goals that were never reached. They also name the properties
+    that hold only vacuously, or with excused ends or components (docs/liveness.md). If the verdict line itself names
+    actions and goals that were never seen, there is no further line.
+    """
+    told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
+    never = _never(result) if result.counted and told else []
+    warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
+    left_out = [f"left out: {', '.join(result.left_out.values())}"] if result.left_out and told else []
+    held = {name: property_text(finding) for name, finding in result.liveness.items() if finding.verdict == "holds"}
+    only_so = [f"warning: {name} {text}" for name, text in held.items() if text != "holds" and told]
+    return "\n".join([verdict_line(result, ink), *warning, *only_so, *left_out]) + "\n"
+
+
+def _cost(result: Result, ink: Ink) -> list[str]:
+    spent = ", ".join(f"{name} {seconds(s)}" for name, s in result.seconds.items())
+    rows = [("time", spent or "not measured"), ("peak memory", size(result.peak_rss_bytes))]
+    if result.store_bytes and result.distinct:
+        rows.append(
+            ("states", f"{size(result.store_bytes)}, {result.store_bytes / result.distinct:.0f} bytes {_each(result)}")
+        )
+    if result.counted:
+        rows.append(("speed", f"{number(round(result.states_per_second))} {_unit(result)}s/s"))
+    return [ink("head", "Cost"), *columns(rows)]
+
+
+def _each(result: Result) -> str:
+    return "a state" if result.orbits is None else "an orbit"
+
+
+def counterexamples(result: Result, ink: Ink, plain: bool) -> list[list[str]]:
+    """The different counterexamples, each with the invariants or the property that it violates.
+
+    The counterexamples to invariants come first. The trace to an evaluation error comes last.
+    """
+    by_trace: list[list[tuple[str, Finding]]] = []
+    for name, finding in violated(result):
+        same = [group for group in by_trace if group[0][1].trace == finding.trace]
+        if same:
+            same[0].append((name, finding))
+        else:
+            by_trace.append([(name, finding)])
+    sections = [violations_text(group, ink, plain) for group in by_trace]
+    broken = [(name, finding) for name, finding in result.liveness.items() if finding.trace is not None]
+    sections += [property_violation_text(name, finding, ink, plain) for name, finding in broken]
+    if result.evaluation is not None:
+        sections.append(evaluation_text(result.evaluation, ink, plain))
+    return sections

@@ -1,0 +1,181 @@
+"""Turns the verdicts of a check into test cases with source lines. `isrcheck regress` makes one case per scenario."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from isrcheck.checker.registry.loader import LoadedModel
+from isrcheck.checker.report.counterexample_text import (
+    choice_text,
+    evaluation_text,
+    lasso_text,
+    property_text,
+    property_violation_text,
+    violations_text,
+)
+from isrcheck.checker.results.result import Exit, Finding, PropertyFinding, Result, Trace
+from isrcheck.checker.results.state_text import label_text
+from isrcheck.checker.results.text_layout import plural, repository_path
+
+Outcome = Literal["passed", "failed", "error", "skipped"]
+"""The outcome of a test case.
+
+`failed`: a violation, or another difference from what is expected. `skipped`: no answer for an invariant, because the
+search stopped at another violation. `error`: no answer for another reason.
+"""
+
+
+@dataclass(frozen=True)
+class Location:
+    """Lines of a file, counted from 1, with a message about these lines. `file` is a result of `repository_path`."""
+
+    file: str
+    line: int
+    end_line: int
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A verdict as a test case.
+
+    `message` is the verdict in one line. `text` is the full report, and empty if `message` says everything. `rule` is
+    the sentence that should be true.
+
+    `path` has the lines of all actions of the trace, in order. `about` has the lines of the invariant or property.
+    `location` has the lines to show, if there are any. After a violation, it has the last action of the trace. After an
+    evaluation error, it has the action that failed. For a scenario, it has the first line of the scenario's file. In
+    all other cases, and for a violation in an initial state, it is equal to `about`.
+
+    `seconds` is the time that the answer took. Cases that are answered together have equal shares of the time.
+    """
+
+    suite: str
+    name: str
+    outcome: Outcome
+    message: str
+    rule: str = ""
+    text: str = ""
+    location: Location | None = None
+    path: tuple[Location, ...] = ()
+    about: Location | None = None
+    trace: Trace | None = field(default=None, repr=False)
+    seconds: float = 0.0
+
+
+def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
+    """The verdicts of a check, as test cases.
+
+    There is a case for each invariant and each property, and for deadlock if the search looked for deadlocks. An
+    evaluation error adds a case. If the outcome of a scenario is not as expected, the case `expectation` is added.
+    Otherwise, if the exit code is 10, the case `vacuity` is added.
+
+    One search answers all invariants and deadlock. The properties are checked after this search, on its result. The
+    properties share the time of their check equally. The invariants and deadlock share the remaining time equally. If
+    only properties are checked, they share the whole time. The shares add up to the time of the whole check.
+    """
+    maker = _Maker(result, loaded)
+    found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]
+    if result.deadlock is not None:
+        found.append(maker.finding("no-deadlock", result.deadlock, None))
+    promised = [maker.promised(name, f, loaded.properties.get(name)) for name, f in result.liveness.items()]
+    after = result.seconds.get("liveness", 0.0) if found else result.seconds.get("total", 0.0)
+    shared = [*_sharing(found, result.seconds.get("total", 0.0) - after), *_sharing(promised, after)]
+    return [*shared, *maker.rest()]
+
+
+def _sharing(cases: Sequence[Case], seconds: float) -> list[Case]:
+    """The cases, each with an equal share of the time in which they were answered together."""
+    return [replace(case, seconds=seconds / len(cases)) for case in cases]
+
+
+@dataclass(frozen=True)
+class _Maker:
+    result: Result
+    loaded: LoadedModel
+
+    def finding(self, name: str, finding: Finding, predicate: Callable[..., Any] | None) -> Case:
+        about = None if predicate is None else location_of(predicate, finding.sentence)
+        if finding.trace is not None:
+            path = tuple(self._path(finding.trace))
+            return Case(
+                self._suite,
+                name,
+                "failed",
+                f"{name} is false after {plural(finding.trace.length - 1, 'step')}: {finding.sentence}",
+                finding.sentence,
+                "\n".join(violations_text([(name, finding)])),
+                path[-1] if path else about,
+                path,
+                about,
+                finding.trace,
+            )
+        outcome, message = self._open(finding)
+        return Case(self._suite, name, outcome, message, finding.sentence, about=about, location=about)
+
+    def promised(self, name: str, finding: PropertyFinding, predicate: Callable[..., Any] | None) -> Case:
+        about = None if predicate is None else location_of(predicate, finding.sentence)
+        if finding.trace is not None:
+            path = tuple(self._path(finding.trace))
+            message = f"{name}{choice_text(finding)} {lasso_text(finding)}: {finding.sentence}"
+            text = "\n".join(property_violation_text(name, finding))
+            where = path[-1] if path else about
+            return Case(self._suite, name, "failed", message, finding.sentence, text, where, path, about, finding.trace)
+        outcome: Outcome = "passed" if finding.verdict == "holds" else "error"
+        return Case(self._suite, name, outcome, property_text(finding), finding.sentence, about=about, location=about)
+
+    def _open(self, finding: Finding) -> tuple[Outcome, str]:
+        """The outcome and the message for an invariant (or deadlock) without a counterexample."""
+        if finding.verdict == "holds":
+            return "passed", f"holds in all of {plural(self.result.distinct, 'state')}"
+        so_far = f"not violated to depth {finding.checked_depth}"
+        if self.result.verdict == "violated" and self.result.reason is None:
+            return "skipped", f"{so_far}, where the search stopped at another violation"
+        return "error", f"{so_far}: {self.result.reason or 'the search did not finish'}"
+
+    def _path(self, trace: Trace) -> Iterator[Location]:
+        """The lines of the action of each step, with a message about the step."""
+        actions = self.loaded.cls.actions()
+        for i, step in enumerate(trace.steps[1:], 2):
+            if step.label is not None:
+                yield location_of(actions[step.label.action], f"state {i}: {label_text(step.label)} by {step.actor}")
+
+    def rest(self) -> Iterator[Case]:
+        failure = self.result.evaluation
+        if failure is not None:
+            path = tuple(self._path(failure.trace))
+            method = None if failure.label is None else self.loaded.cls.actions()[failure.label.action]
+            where = None if method is None else location_of(method, failure.what)
+            text = "\n".join(evaluation_text(failure))
+            message = f"{failure.where}: {failure.what}"
+            rule = "The model has a meaning in every state."
+            yield Case(self._suite, "evaluation", "error", message, rule, text, where, path, trace=failure.trace)
+        if self.result.unmet:
+            said = "; ".join(self.result.unmet)
+            yield Case(self._suite, "expectation", "failed", said, "The outcome is as expected.")
+        elif self.result.exit_code == Exit.DIFFERENCE:
+            never = [*self.result.actions_never_fired, *self.result.goals_never_reached]
+            said = f"never seen: {', '.join(never)}" if never else "nothing of the specification ever happens"
+            yield Case(self._suite, "vacuity", "failed", said, "Everything happens.")
+
+    @property
+    def _suite(self) -> str:
+        return self.result.model
+
+
+def location_of(function: Callable[..., Any], message: str = "") -> Location:
+    """The lines of a function, with its decorators."""
+    code = inspect.unwrap(function).__code__
+    try:
+        lines, first = inspect.getsourcelines(code)
+    except OSError:
+        lines, first = [""], code.co_firstlineno
+    return Location(repository_path(code.co_filename), first, first + len(lines) - 1, message)
+
+
+def unfinished(suite: str, reason: str, code: int) -> Case:
+    """The test case for a check that gave no result."""
+    return Case(suite, "check", "error", f"{reason} (exit code {code})", "The model is checked.")

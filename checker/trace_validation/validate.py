@@ -1,0 +1,202 @@
+"""Answers whether a model explains a recording. Every path that an answer shows is replayed, and told as a story."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from isrcheck.checker.registry.loader import LoadedModel
+from isrcheck.checker.results.result import Exit, Step, Trace
+from isrcheck.checker.results.state_text import label_text
+from isrcheck.checker.results.text_layout import plural
+from isrcheck.checker.trace.narration import story
+from isrcheck.checker.trace.step_replay import replay
+from isrcheck.checker.trace_validation.line_matches import Question, question
+from isrcheck.checker.trace_validation.recording_file import Place, Recording
+from isrcheck.checker.trace_validation.rejected_lines import Refusing, state_of
+from isrcheck.checker.trace_validation.validation_result import EXIT, Answer, Explanation, Frontier, Told, resembled
+from isrcheck.checker.trace_validation.validation_search import Found, Limits, Node, search
+from isrcheck.checker.trace_validation.validation_search import Told as Tell
+from isrcheck.model.language.errors import EvaluationError, ModelError
+from isrcheck.model.semantics.concrete_state import holds
+from isrcheck.model.semantics.concrete_values import State
+from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.semantics.tracing import trace
+
+HIDDEN = 3
+"""The default limit on hidden steps (steps without a line of the recording) in a row."""
+_STOPPED = {
+    "states": "the limit of states is reached; give another by --max-states",
+    "time": "the limit of time is reached",
+    "interrupt": "interrupted",
+}
+
+
+def explain(
+    recording: Recording,
+    loaded: LoadedModel,
+    settings: dict[str, Any],
+    file: str,
+    at_most: int = HIDDEN,
+    limits: Limits = Limits(),
+    tell: Tell | None = None,
+) -> Answer:
+    """Answers whether a model at some settings allows the recorded run.
+
+    Raises `UnknownName` for names and values that the model does not have.
+    """
+    began = time.perf_counter()
+    model = loaded.cls(**settings)
+    interpreter = Interpreter(model, loaded.chosen(None))
+    asked = question(recording, interpreter, trace(model))
+    prepared = time.perf_counter()
+    found = search(asked, at_most, limits, tell)
+    searched = time.perf_counter()
+    answer = Answer(
+        file, loaded.name, dict(model.settings), recording.lines, at_most, found.visited, "incomplete", Exit.LIMIT
+    )
+    _fill(answer, asked, found)
+    answer.seconds = {
+        "prepare": prepared - began,
+        "search": searched - prepared,
+        "tell": time.perf_counter() - searched,
+    }
+    return answer
+
+
+def _fill(answer: Answer, asked: Question, found: Found) -> None:
+    if found.end is not None:
+        answer.explanation = explained(answer.model, asked, found.end)
+        answer.verdict = "explained"
+        answer.exit_code = Exit.VIOLATED if answer.explanation.violated else Exit.HOLDS
+        return
+    answer.frontier = _frontier(asked, found, answer.at_most)
+    if found.stopped is not None:
+        answer.reason = _STOPPED[found.stopped]
+        answer.exit_code = Exit.INTERRUPTED if found.stopped == "interrupt" else Exit.LIMIT
+    elif found.failing is not None:
+        node, label = found.failing
+        answer.reason, answer.exit_code = _no_meaning(asked, node, label_text(label), label), Exit.EVALUATION
+    else:
+        answer.verdict, answer.exit_code = "unexplained", EXIT["unexplained"]
+
+
+def _no_meaning(asked: Question, node: Node, text: str, label: Any) -> str:
+    interpreter = asked.interpreter
+    try:
+        interpreter.step(state_of(asked, node), interpreter.labels.index(label))
+    except EvaluationError as error:
+        what = f"{error.where}: {error.what}"
+        return f"the model has no meaning after {plural(len(node.path) - 1, 'step')}, in {text}: {what}"
+    raise AssertionError(f"{text} has a meaning for the reference semantics")
+
+
+# --- the story ------------------------------------------------------------------------------------------------------
+
+
+def explained(name: str, asked: Question, end: Node) -> Explanation:
+    walked, told = _walked(asked, end)
+    _require_whole(asked, end)
+    judged, unasked = _judged(asked.interpreter, [step.state for step in walked.steps])
+    return Explanation(
+        walked,
+        story(asked.interpreter.model, walked),
+        told,
+        end.hidden,
+        end.longest,
+        tuple(n for n, state in judged.items() if state is None),
+        {n: state for n, state in judged.items() if state is not None},
+        unasked,
+        resembled(name, walked),
+    )
+
+
+def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
+    """The path to a node as a trace, and the lines that each state explains. The model's own methods check the path."""
+    interpreter, path = asked.interpreter, end.path
+    numbers = {label: i for i, label in enumerate(interpreter.labels)}
+    steps = [Step(None, None, state_of(asked, path[0]))]
+    for node in path[1:]:
+        assert node.label is not None
+        number = numbers[node.label]
+        after = interpreter.step(steps[-1].state, number)
+        assert after is not None, f"the search takes {node.label} where it is not enabled"
+        steps.append(Step(node.label, interpreter.actors[number], after))
+    told = _told(asked, path)
+    _require_as_seen(asked, steps, told)
+    found = Trace(tuple(interpreter.model.domains.items()), tuple(steps))
+    refusal = replay(interpreter, found).refusal
+    assert refusal is None, f"the search has found a path that is none: {refusal}"
+    return found, told
+
+
+def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
+    """For each state of a path, the lines that the state explains."""
+    found = []
+    for i, node in enumerate(path):
+        before = list(path[i - 1].positions) if i else [0] * len(asked.lanes)
+        step = None
+        if node.lane is not None:
+            step = asked.lanes[node.lane][before[node.lane]].line
+            before[node.lane] += 1
+        rows = zip(asked.lanes, before, node.positions, strict=True)
+        found.append(Told(step, tuple(seen.line for lines, a, b in rows for seen in lines[a:b])))
+    return tuple(found)
+
+
+def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told]) -> None:
+    """Checks that a path agrees with the lines in `told`. So a mistake of the search is never shown as an answer."""
+    known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
+    passed: set[Place] = set()
+    for step, each in zip(steps, told, strict=True):
+        if each.step is not None:
+            assert set(each.step.after) <= passed, f"{each.step.title} comes too early"
+            assert step.label in (known[each.step.place].labels or ()), f"{each.step.title} is no {step.label}"
+        else:
+            assert step.label is None or step.label in asked.hidden, f"{step.label} is not hidden"
+        here = [*each.held] if each.step is None else [each.step, *each.held]
+        passed |= {line.place for line in here}
+        for line in here:
+            assert set(line.after) <= passed, f"{line.title} comes too early"
+            for check in known[line.place].checks:
+                assert check.found(step.state) == check.value, f"{line.title}: {check.path} is otherwise"
+
+
+def _require_whole(asked: Question, end: Node) -> None:
+    assert end.positions == tuple(map(len, asked.lanes)), "lines are left"
+
+
+def _judged(interpreter: Interpreter, states: Sequence[State]) -> tuple[dict[str, int | None], tuple[str, ...]]:
+    """For each invariant, the first state (from 1) in which it is false, or None if there is no such state.
+
+    The second result names the invariants that are undefined in at least one of the states, or have no meaning at the
+    settings. The first result leaves these invariants out.
+    """
+    found: dict[str, int | None] = {}
+    unasked = []
+    for name, predicate in interpreter.invariants.items():
+        try:
+            answers = [holds(interpreter.model, state, predicate).value for state in states]
+        except (ModelError, EvaluationError):
+            unasked.append(name)
+        else:
+            found[name] = next((i for i, answer in enumerate(answers, 1) if not answer), None)
+    return found, tuple(unasked)
+
+
+def _frontier(asked: Question, found: Found, at_most: int) -> Frontier | None:
+    if not found.furthest:
+        return None
+    refusing = Refusing(asked, found.furthest)
+    walked, told = _walked(asked, refusing.nodes[0])
+    return Frontier(
+        walked,
+        story(asked.interpreter.model, walked),
+        told,
+        refusing.nodes[0].explained,
+        len(refusing.nodes),
+        refusing.refused(at_most),
+        refusing.waiting,
+        refusing.nearest(),
+    )
