@@ -1,4 +1,4 @@
-"""Mappings from the designs to a replicated log. Ghost variables hold what clients saw (docs/ghosts.md)."""
+"""Mappings from the designs to a replicated log. Ghost variables hold what clients saw (docs/reference/designs.md)."""
 
 from __future__ import annotations
 
