@@ -12,7 +12,7 @@ from tests.marks import EXHAUSTIVE, one_in
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(
-    r"\| \[.*?\]\(\.\./counterexamples/(?P<scenario>.*?)\) \| .*? \| "
+    r"\| \[.*?\]\((?:\.\./)+counterexamples/(?P<scenario>.*?)\) \| .*? \| "
     r"(?P<file>\w+\.py), `(?P<function>\w+)` \| `(?P<change>.*)` \|$"
 )
 ROWS = [m for line in (ROOT / "docs/explanation/mutation.md").read_text().splitlines() if (m := ROW.match(line))]
