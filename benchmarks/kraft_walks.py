@@ -4,7 +4,7 @@
 
 The settings: three replicas (two if directories fail), logs of three records, leader epochs up to 7, partition epochs
 up to 14, a metadata lag of up to four batches, and the failures that NAME stands for. The program prints rows of the
-table in docs/findings.md. The exit code is 12 if an invariant is violated; such a violation must be compared with
+table in docs/findings/index.md. The exit code is 12 if an invariant is violated; such a violation must be compared with
 Kafka's source. The same walks are taken in every run, but their number depends on the time.
 """
 

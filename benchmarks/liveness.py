@@ -1,4 +1,4 @@
-"""Liveness properties of each design at its default profile: the table of docs/liveness.md.
+"""Liveness properties of each design at its default profile: the table of docs/explanation/liveness.md.
 
 python -m benchmarks.liveness                  # the table
 python -m benchmarks.liveness --cost 3 2 2 2   # kip-320 at these sizes: the search, and what properties add to it

@@ -1,4 +1,4 @@
-"""Prints the tables of docs/mutation.md as Markdown: `python benchmarks/mutations.py [NAME]...`.
+"""Prints the tables of docs/explanation/mutation.md as Markdown: `python benchmarks/mutations.py [NAME]...`.
 
 Each design gets one row of the summary. With `--survivors`, its mutants that nothing kills are printed, too. Each
 design is like one run of `isrcheck mutate --scenarios`, with progress on standard error. `survivors.toml` gives each

@@ -1,4 +1,4 @@
-"""Checks which designs refine a replicated log, at the profile `plain`: the table of docs/refinement.md.
+"""Checks which designs refine a replicated log, at the profile `plain`: the table of docs/explanation/refinement.md.
 
 python -m benchmarks.refinement                  # the table
 python -m benchmarks.refinement --cost 3 2 2 2   # kip-320 at these sizes: its search, and what judging adds

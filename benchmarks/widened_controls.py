@@ -5,12 +5,24 @@ together, as far as a limit of states allows. If a verdict changes, the scenario
 small, and its story or note must say so. Then the raised settings that held alone are combined, one after the other, as
 long as the scenario holds within the limit.
 
-Names may be patterns, such as "v3-*". The program prints rows of the table in docs/widened.md. `--update` writes the
-rows there, and writes the combined settings into the scenario, if it has no `[seen_to_hold]` yet.
+Names may be patterns, such as "v3-*". The program prints rows of a Markdown table. `--update` writes the results to
+`benchmarks/widened.toml`, and the combined settings into the scenario, if it has no `[seen_to_hold]` yet. `--show`
+checks nothing, and prints the table of the results in `benchmarks/widened.toml`.
 
-`--undecided` checks again only the undecided cells of the table, with another limit: `--undecided --states 10000000`.
-The smallest scenarios come first. With `--update` each cell is written as soon as it is known, so the program can be
+`--undecided` repeats only the searches that were undecided, with another limit: `--undecided --states 10000000`. The
+smallest scenarios come first. With `--update` each result is written as soon as it is known, so the program can be
 stopped at any moment, and a later run continues with the rest.
+
+The column *violated* has the raised bounds that violate an invariant, with the number of states of the shortest trace.
+The column *holds* has the raised bounds with which the scenario still holds, with the number of states of the whole
+search. The column *undecided* has the searches that reached the limit of states (200,000, if no other limit is given),
+with the depth up to which there is no violation. Bounds that the search does not reach are left out, because raising
+them changes nothing, and so are bounds that the model refuses to combine with the other settings. `0 → 1` allows an
+event that the scenario excludes. *All but those from 0* raises all other bounds together. The last column has bounds
+that were raised together. They were chosen one after another, beginning with the bound that gives the fewest states
+when it is raised alone. A bound was left out if the scenario is violated with it and those chosen before, or if the
+search passes, or would probably pass, the limit of states. The table `[seen_to_hold]` of `scenario.toml` has the same
+values. If somebody wrote other values there by hand, the last column has those.
 """
 
 from __future__ import annotations
@@ -18,6 +30,7 @@ from __future__ import annotations
 import argparse
 import fnmatch
 import json
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,45 +45,79 @@ from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.language import UnknownName
 
 ROOT = Path(__file__).parent.parent / "counterexamples"
-PAGE = Path(__file__).parent.parent / "docs" / "widened.md"
+DATA = Path(__file__).parent / "widened.toml"
 STATES = 200_000
 
 Changes = dict[str, Any]
-
+Cell = dict[str, Any]
+"""What was raised (`raised`, `from` and `to`, or several settings as `together`), and what came of it."""
 
 ALL = "all but those from 0"
+HEADER = """| scenario | states | violated | holds | undecided | raised together |
+| --- | --- | --- | --- | --- | --- |"""
 
 
 @dataclass
 class Row:
-    """The outcomes of a scenario with wider bounds: the cells of a row, and combined settings with which it holds."""
+    """The outcomes of a scenario with wider bounds, and combined settings with which it holds."""
 
     name: str
     states: int
     limit: int = STATES
-    turns: list[str] = field(default_factory=list)
-    holds: list[str] = field(default_factory=list)
-    undecided: list[str] = field(default_factory=list)
+    violated: list[Cell] = field(default_factory=list)
+    holds: list[Cell] = field(default_factory=list)
+    undecided: list[Cell] = field(default_factory=list)
     together: Changes = field(default_factory=dict)
     together_states: int | None = None
 
-    def add(self, words: str, result: Result) -> bool:
-        """Puts a result into its cell. Returns whether it holds and has another number of states than before."""
-        if lengths(result):
-            self.turns.append(f"{words}: {lengths(result)}")
+    def add(self, raised: Cell, result: Result) -> bool:
+        """Adds a result. Returns whether it holds and has another number of states than before."""
+        if found := lengths(result):
+            self.violated.append({**raised, "lengths": found})
         elif result.verdict != "holds":
-            found = "" if self.limit == STATES else f" in {self.limit:,}"
-            self.undecided.append(f"{words}: depth {result.depth}{found}")
+            limit = {} if self.limit == STATES else {"limit": self.limit}
+            self.undecided.append({**raised, "depth": result.depth, **limit})
         elif result.distinct != self.states:
-            self.holds.append(f"{words}: {result.distinct:,}")
+            self.holds.append({**raised, "states": result.distinct})
             return True
         return False
 
     def __str__(self) -> str:
+        """The row as a line of Markdown."""
         at_once = " ".join(f"`{name}={value}`" for name, value in self.together.items())
         counted = "" if self.together_states is None else f": {self.together_states:,}"
-        cells = ("<br>".join(cell) for cell in (self.turns, self.holds, self.undecided))
+        cells = ("<br>".join(map(as_text, column)) for column in (self.violated, self.holds, self.undecided))
         return f"| `{self.name}` | {self.states:,} | {' | '.join(cells)} | {at_once}{counted} |"
+
+    def as_toml(self) -> str:
+        """The row as a table of TOML."""
+        columns = {"violated": self.violated, "holds": self.holds, "undecided": self.undecided}
+        lines = [f"[{self.name}]", f"states = {self.states}"]
+        for column, cells in columns.items():
+            lines += [f"{column} = [", *(f"    {inline(cell)}," for cell in cells), "]"] if cells else []
+        lines += [f"together = {inline(self.together)}"] if self.together else []
+        lines += [] if self.together_states is None else [f"together_states = {self.together_states}"]
+        return "".join(f"{line}\n" for line in lines)
+
+
+def as_text(cell: Cell) -> str:
+    """A cell in words: what was raised, and what came of it."""
+    if "together" in cell:
+        raised = ", ".join(f"`{name}={value}`" for name, value in cell["together"].items())
+    else:
+        raised = ALL if cell["raised"] == "all" else f"`{cell['raised']}` {cell['from']} → {cell['to']}"
+    if "lengths" in cell:
+        return f"{raised}: {', '.join(f'{name} in {length}' for name, length in cell['lengths'].items())}"
+    if "states" in cell:
+        return f"{raised}: {cell['states']:,}"
+    return f"{raised}: depth {cell['depth']}" + (f" in {cell['limit']:,}" if "limit" in cell else "")
+
+
+def inline(value: Any) -> str:
+    """A value of TOML on one line."""
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{name} = {inline(x)}' for name, x in value.items())}}}"
+    return json.dumps(value)
 
 
 def settings_of(scenario: Scenario) -> dict[str, Any]:
@@ -104,10 +151,11 @@ def asked(scenario: Scenario, changes: Changes, states: int) -> Result | None:
         return None
 
 
-def lengths(result: Result) -> str:
+def lengths(result: Result) -> dict[str, int]:
+    """The number of states of the shortest trace for each violated invariant and property."""
     deadlock = {"deadlock": result.deadlock} if result.deadlock else {}
     found: dict[str, Finding | PropertyFinding] = {**result.findings, **deadlock, **result.liveness}
-    return ", ".join(f"{name} in {f.trace.length}" for name, f in sorted(found.items()) if f.trace is not None)
+    return {name: f.trace.length for name, f in sorted(found.items()) if f.trace is not None}
 
 
 def row(scenario: Scenario, states: int) -> Row:
@@ -117,10 +165,12 @@ def row(scenario: Scenario, states: int) -> Row:
     wider = raised(scenario)
     own = {name: value for name, value in wider.items() if before[name]}
     for changes in [*({name: value} for name, value in wider.items()), own]:
-        words = ", ".join(f"`{name}` {before[name]} → {value}" for name, value in changes.items())
-        words = ALL if len(changes) > 1 else words
+        cell: Cell = {"raised": "all"}
+        if len(changes) == 1:
+            ((name, value),) = changes.items()
+            cell = {"raised": name, "from": before[name], "to": value}
         result = asked(scenario, changes, states)
-        if result is not None and found.add(words, result):
+        if result is not None and found.add(cell, result):
             alone.append((changes, result))
     at_once(scenario, states, found, alone)
     if scenario.seen_to_hold and scenario.seen_to_hold != found.together:
@@ -141,9 +191,8 @@ def at_once(scenario: Scenario, states: int, found: Row, alone: list[tuple[Chang
         result = asked(scenario, tried, states) if last is not None else by_itself
         if result is not None and result.verdict == "holds":
             found.together, last = tried, result
-        elif result is not None and lengths(result):
-            words = ", ".join(f"`{name}={value}`" for name, value in tried.items())
-            found.turns.append(f"{words}: {lengths(result)}")
+        elif result is not None and (violated := lengths(result)):
+            found.violated.append({"together": tried, "lengths": violated})
     if last is not None:
         found.together = {name: value for name, value in found.together.items() if last.bounds.get(name)}
         found.together_states = last.distinct
@@ -152,57 +201,37 @@ def at_once(scenario: Scenario, states: int, found: Row, alone: list[tuple[Chang
 # --- what was left undecided ------------------------------------------------------------------------------------------
 
 
-def read_row(line: str) -> Row:
-    """A row that is read from the table, without its last cell."""
-    _, name, states, *cells, _, _ = (cell.strip() for cell in line.split("|"))
-    turns, holds, undecided = (cell.split("<br>") if cell else [] for cell in cells)
-    counted = int(states.replace(",", ""))
-    return Row(name.strip("`"), counted, turns=turns, holds=holds, undecided=undecided)
+def ask_again(scenario: Scenario, found: Row, states: int) -> Iterator[Row]:
+    """Repeats the searches that were given up at fewer states, and gives the row after each of them.
 
-
-def ask_again(scenario: Scenario, line: str, states: int) -> Iterator[str]:
-    """Checks again the cells that were given up at fewer states, and gives the row after each of these cells.
-
-    The last cell (the combined settings) stays as it is.
+    The combined settings stay as they are.
     """
-    found, at_once = read_row(line), line.split("|")[-2]
-    cells, found.undecided, found.limit = found.undecided, [], states
+    cells, found = found.undecided, replace(found, undecided=[], limit=states)
     wider, before = raised(scenario), settings_of(scenario)
     for i, cell in enumerate(cells):
-        if given_up_at(cell) >= states:
+        if cell.get("limit", STATES) >= states:
             found.undecided.append(cell)
             continue
-        words, name = cell.split(": ")[0], cell.split("`")[1] if "`" in cell else ALL
-        changes = {n: v for n, v in wider.items() if before[n]} if name == ALL else {name: wider[name]}
+        name = cell["raised"]
+        changes = {n: v for n, v in wider.items() if before[n]} if name == "all" else {name: wider[name]}
         result = asked(scenario, changes, states)
-        assert result is not None, words
-        found.add(words, result)
-        now = replace(found, undecided=[*found.undecided, *cells[i + 1 :]])
-        yield f"{'|'.join(str(now).split('|')[:-2])}|{at_once}|"
-
-
-def given_up_at(cell: str) -> int:
-    """The number of states at which the search of an undecided cell was given up."""
-    _, _, states = cell.partition(" in ")
-    return int(states.replace(",", "")) if states else STATES
+        assert result is not None, cell
+        found.add({key: cell[key] for key in ("raised", "from", "to") if key in cell}, result)
+        yield replace(found, undecided=[*found.undecided, *cells[i + 1 :]])
 
 
 # --- what --update writes ---------------------------------------------------------------------------------------------
 
 
-def rows_of(lines: list[str]) -> tuple[int, dict[str, str]]:
-    """The first line of the rows of a page's last table, and the rows by their scenarios' names."""
-    rule = max(i for i, line in enumerate(lines) if line.startswith("|---"))
-    return rule + 1, {line.split("`")[1]: line for line in lines[rule + 1 :]}
+def read_rows(path: Path) -> dict[str, Row]:
+    """The rows of a file, by the names of the scenarios."""
+    return {name: Row(name, **data) for name, data in tomllib.loads(path.read_text(encoding="utf-8")).items()}
 
 
-def write_row(page: Path, name: str, row: str) -> None:
-    """Puts a row into the table at the end of a page, in place of the old row and in the order of names."""
-    lines = page.read_text(encoding="utf-8").splitlines()
-    start, rows = rows_of(lines)
-    rows[name] = row
-    lines[start:] = [rows[name] for name in sorted(rows)]
-    page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+def write_row(path: Path, row: Row) -> None:
+    """Puts a row into a file, in place of the old row and in the order of names."""
+    rows = {**read_rows(path), row.name: row}
+    path.write_text("\n".join(rows[name].as_toml() for name in sorted(rows)), encoding="utf-8")
 
 
 def write_seen(scenario: Scenario, together: Changes) -> None:
@@ -224,30 +253,45 @@ def states_of(scenario: Scenario) -> int:
     return int(json.loads((scenario.folder / COUNTS).read_text(encoding="utf-8"))["distinct"])
 
 
-def first_asked(scenario: Scenario, states: int, update: bool) -> Iterator[str]:
+def first_asked(scenario: Scenario, states: int, update: bool) -> Iterator[Row]:
     found = row(scenario, states)
     if update:
         write_seen(scenario, found.together)
-    yield str(found)
+    yield found
+
+
+def asked_rows(scenario: Scenario, given: argparse.Namespace) -> Iterator[Row]:
+    """The new rows of a scenario, as the command line asks for them."""
+    if not given.undecided:
+        yield from first_asked(scenario, given.states, given.update)
+    elif known := read_rows(DATA).get(scenario.name):
+        yield from ask_again(scenario, known, given.states)
+
+
+def show(names: list[str]) -> None:
+    """Prints the table of the recorded results."""
+    print(HEADER)
+    for name, known in read_rows(DATA).items():
+        if any(fnmatch.fnmatch(name, pattern) for pattern in names):
+            print(known)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", default=["*"], metavar="SCENARIO")
     parser.add_argument("--states", type=int, default=STATES, help=f"give up after this many states ({STATES:,})")
     parser.add_argument("--update", action="store_true", help="write the rows, and the settings that were seen to hold")
-    parser.add_argument("--undecided", action="store_true", help="check again only the undecided cells of the table")
+    parser.add_argument("--undecided", action="store_true", help="repeat only the searches that were undecided")
+    parser.add_argument("--show", action="store_true", help="check nothing, and print the recorded table")
     given = parser.parse_args()
+    if given.show:
+        show(given.names)
+        return
     for scenario in holding(given.names):
-        if given.undecided:
-            _, rows = rows_of(PAGE.read_text(encoding="utf-8").splitlines())
-            texts = ask_again(scenario, rows[scenario.name], given.states) if scenario.name in rows else iter(())
-        else:
-            texts = first_asked(scenario, given.states, given.update)
-        for text in texts:
-            print(text, flush=True)
+        for found in asked_rows(scenario, given):
+            print(found, flush=True)
             if given.update:
-                write_row(PAGE, scenario.name, text)
+                write_row(DATA, found)
 
 
 if __name__ == "__main__":

@@ -17,17 +17,21 @@ from isrcheck.checker.cli import main
 
 ROOT = Path(__file__).parent.parent
 SCENARIOS = sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("counterexamples/*/**/README.md"))
+DOCS = sorted(path for path in (ROOT / "docs").rglob("*.md") if "findings" not in path.parts)
+FINDINGS = sorted((ROOT / "docs/findings").glob("*.md"))
+COURSE = sorted((ROOT / "counterexamples").rglob("*.md"))
+LINKED = [
+    str(p.relative_to(ROOT)) for p in [ROOT / "README.md", *DOCS, *FINDINGS, *COURSE, ROOT / "benchmarks/DIARY.md"]
+]
 PAGES = [
     "README.md",
     "docs/index.md",
-    "docs/narration.md",
-    "docs/bounded.md",
-    "docs/liveness.md",
-    "docs/refinement.md",
-    "docs/review.md",
-    "docs/simulation.md",
-    "docs/symmetry.md",
-    "docs/language.md",
+    "docs/explanation/liveness.md",
+    "docs/explanation/refinement.md",
+    "docs/how-to/large-models.md",
+    "docs/how-to/review.md",
+    "docs/how-to/traces.md",
+    "docs/reference/language.md",
     *SCENARIOS,
 ]
 
@@ -65,7 +69,7 @@ def test_a_page_shows_real_output(page: str, command: str, lines: list[str]) -> 
         assert line.strip() == "[...]" or line in output, f"{line!r} is not in the output, or not in this place"
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/contributing.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/how-to/contributing.md"])
 def test_what_a_page_says_of_the_code_is_there(page: str) -> None:
     text = (ROOT / page).read_text()
     files = re.findall(r"`((?:model|invariants|checker|tests|benchmarks|docs)/[\w/.]*)`", text)
@@ -76,21 +80,42 @@ def test_what_a_page_says_of_the_code_is_there(page: str) -> None:
 
 
 def test_the_page_for_those_who_change_the_code_names_the_layers() -> None:
-    assert f"({', '.join(LAYERS)})" in (ROOT / "docs/contributing.md").read_text()
+    assert f"({', '.join(LAYERS)})" in (ROOT / "docs/how-to/contributing.md").read_text()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def without_code(text: str) -> str:
+    return re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page as GitHub makes them: from its headings, and those that are written out."""
+    text = without_code(page.read_text(encoding="utf-8"))
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    slugs = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    assert len(slugs) == len(headings), f"{page}: two headings have the same anchor"
+    return slugs | set(re.findall(r'<a id="([^"]+)"', text))
+
+
+@pytest.mark.parametrize("page", LINKED)
 def test_what_a_page_links_to_is_there(page: str) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text())
-    assert links
+    text = re.sub(r"`[^`\n]+`", "", without_code((ROOT / page).read_text(encoding="utf-8")))
+    links = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r"^\[[^]\n]+\]: (\S+)$", text, re.M)
     for link in links:
-        assert ((ROOT / page).parent / link).exists(), link
+        if link.startswith(("http:", "https:")):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (ROOT / page).parent / path if path else ROOT / page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
 
 
-def test_every_page_is_on_the_index() -> None:
-    listed = set(re.findall(r"\]\(([\w.-]+\.md)\)", (ROOT / "docs/index.md").read_text()))
-    about_one_model = {"kraft_catalogue.md", "index.md"}
-    assert {path.name for path in (ROOT / "docs").glob("*.md")} - listed - about_one_model == set()
+def test_a_page_is_in_the_folder_of_its_kind_and_on_the_index() -> None:
+    index = ROOT / "docs/index.md"
+    listed = {(index.parent / x).resolve() for x in re.findall(r"\]\(([\w./-]+\.md)[)#]", index.read_text())}
+    kinds = {"tutorials", "how-to", "reference", "explanation"}
+    assert {page.parent.name for page in DOCS if page != index} == kinds
+    assert {*DOCS, FINDINGS[0].parent / "index.md"} - {index} <= listed
+    assert len(DOCS) <= 20
 
 
 def test_a_page_without_examples_is_not_written_anew_in_silence() -> None:
@@ -107,7 +132,7 @@ def test_there_are_examples() -> None:
 
 
 def test_the_example_of_the_language_page_is_a_model(tmp_path: Path) -> None:
-    code, parts = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/language.md").read_text(), re.S | re.M)
+    code, parts = re.findall(r"^```python\n(.*?)^```", (ROOT / "docs/reference/language.md").read_text(), re.S | re.M)
     (tmp_path / "lock.py").write_text(code)
     result = check(str(tmp_path / "lock.py"))
     # One of two brokers takes the lock for good: the free lock, and one state for each holder.

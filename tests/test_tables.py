@@ -10,14 +10,14 @@ import pytest
 
 import isrcheck
 
-PAGE = (Path(__file__).parent.parent / "docs/python.md").read_text()
+PAGE = (Path(__file__).parent.parent / "docs/how-to/ci.md").read_text().partition("\n## From Python\n")[2]
 EXAMPLES = re.findall(r"^```python\n(.*?)^```", PAGE, re.S | re.M)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=range(len(EXAMPLES)))
 def test_an_example_of_the_page_runs(example: str) -> None:
     assert "assert " in example
-    exec(compile(example, "docs/python.md", "exec"), {})
+    exec(compile(example, "docs/how-to/ci.md", "exec"), {})
 
 
 def test_a_trace_has_a_row_for_each_state() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.running import run
 
 ROOT = Path(__file__).parent.parent
-TEXT = (ROOT / "docs/tutorial.md").read_text()
+TEXT = (ROOT / "docs/tutorials/variant.md").read_text()
 PART = re.compile(r"^<!-- write: (\S+) -->\n```\w+\n(.*?)^```|^```console\n(.*?)^```", re.S | re.M)
 
 

@@ -240,7 +240,7 @@ _BOUNDS: Final = (
         "--max-pairs",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Give up each search after N pairs of a state and a set (docs/review.md) [2000000].",
+        help="Give up each search after N pairs of a state and a set (docs/how-to/review.md) [2000000].",
     ),
     click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up each search after S seconds."),
     click.option("--max-memory", type=size_of, metavar="SIZE", help="Give up if a search takes more memory than SIZE."),

@@ -57,8 +57,8 @@ def command(
 
     Exit codes: 0 if every path conforms as far as it was driven, 14 if a path differs, 150 for an unknown name or
     version, 153 if Java or Maven is missing or has failed. Two kinds of differences leave the exit code at 0
-    (docs/conformance.md): a difference on the list of known differences, and a difference because a setting of the path
-    does not describe this version of Kafka.
+    (docs/how-to/real-systems.md): a difference on the list of known differences, and a difference because a setting of
+    the path does not describe this version of Kafka.
     """
     require_writable(json_path)
     from isrcheck.checker.conformance.conformance_text import headline, report_text

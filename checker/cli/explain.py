@@ -53,9 +53,9 @@ def command(
 ) -> None:
     """Looks for a behaviour of the model in which all lines of FILE occur, with hidden (unrecorded) steps between them.
 
-    FILE is a recording (docs/explain.md). Each line belongs to a lane, the log of one process. The order of the lines
-    of a lane is known. The order of two lines of different lanes is not known, unless one line says that it comes after
-    the other line.
+    FILE is a recording (docs/how-to/real-systems.md). Each line belongs to a lane, the log of one process. The order of
+    the lines of a lane is known. The order of two lines of different lanes is not known, unless one line says that it
+    comes after the other line.
     The answer is a story with all lines. If there is no such story, the answer is a story with as many lines as
     possible. Then the answer also has the next line of each lane, and the reason why the line cannot happen.
 

@@ -27,7 +27,7 @@ COMMENTED: Final[Any] = {"initial_indent": "    #   ", "subsequent_indent": "   
 OTHERS: Final = (
     "    # Other actions, each to be replaced by a method of its name (isrcheck init variant-of --action NAME):"
 )
-MODEL: Final = '''"""A lamp for each broker: to be replaced by a protocol of yours. The language: docs/language.md."""
+MODEL: Final = '''"""A lamp for each broker: replace it with your own protocol. Language: docs/reference/language.md."""
 
 from isrcheck import Model, action, broker, every, flag, goal, invariant, number, per, setting
 

@@ -55,7 +55,7 @@ def command(
     In a mutant, one conjunct of a guard is removed or weakened, or one update is dropped. A mutant is killed if an
     invariant is violated in it. A mutant survives if every invariant holds in it and no other outcome applies. Other
     outcomes are, for example: the mutant reaches only states that MODEL reaches, an action or goal of MODEL never
-    occurs in the mutant, or the mutant cannot be evaluated in a state. docs/mutation.md lists all outcomes.
+    occurs in the mutant, or the mutant cannot be evaluated in a state. docs/explanation/mutation.md lists all outcomes.
 
     Exit codes: 0 if no mutant survives, 10 if a mutant survives, 152 if a mutant was not checked to the end. Mutants
     are checked only if all invariants hold in MODEL itself. Otherwise the exit code is that of the check of MODEL: 12

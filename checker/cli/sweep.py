@@ -45,7 +45,7 @@ def command(
     file: str, json_path: str | None, results: str | None, plot: str | None, axes: str | None, workers: int | None,
     master: str | None, conf: dict[str, str],
 ) -> None:  # fmt: skip
-    """Runs the checks of FILE (TOML, see docs/scenarios.md), each with the local engine, and prints a table.
+    """Runs the checks of FILE (TOML, see docs/how-to/scenarios.md), each with the local engine, and prints a table.
 
     A check that fails or exceeds a limit does not stop the others. The exit code of the sweep is the exit code of one
     of its checks: the first in the order 255, 153, 75, 12, 13, 11, 130, 152, 150, 10, 0.

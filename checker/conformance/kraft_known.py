@@ -1,7 +1,7 @@
 """The known differences between `kraft` and Kafka. The words for a difference say whether the model or Kafka is wrong.
 
 A difference is recognised by the path's actions and by the refusal or the differing values, not by its cause.
-docs/conformance.md gives the causes.
+docs/how-to/real-systems.md gives the causes.
 """
 
 from __future__ import annotations

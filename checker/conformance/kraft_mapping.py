@@ -2,7 +2,7 @@
 
 Kafka's own controller makes the decisions. Each broker builds its metadata image from the records that the controller
 writes, and a leader receives the controller's answer to AlterPartition. `kraft_state` says which parts of Kafka's state
-are read. docs/conformance.md has a table of the real and the replaced parts of Kafka.
+are read. docs/how-to/real-systems.md has a table of the real and the replaced parts of Kafka.
 
 Source of the calls: ReplicaManager, ReplicaFetcherThread, DefaultAlterPartitionManager, ReplicationControlManager,
 ClusterControlManager, ConfigurationControlManager of Kafka 3.9 to 4.4.

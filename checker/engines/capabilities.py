@@ -1,4 +1,4 @@
-"""The abilities of the engines in one table, which error messages, `--help` and docs/performance.md use."""
+"""The abilities of the engines in one table, which error messages, `--help` and docs/reference/engines.md use."""
 
 from __future__ import annotations
 

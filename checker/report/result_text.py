@@ -252,8 +252,8 @@ def brief(result: Result, ink: Ink = PLAIN) -> str:
     """The verdict in one line. If nothing is wrong, further lines have warnings and what the settings leave out.
 
     The warnings name the actions that never fired and the goals that were never reached. They also name the properties
-    that hold only vacuously, or with excused ends or components (docs/liveness.md). If the verdict line itself names
-    actions and goals that were never seen, there is no further line.
+    that hold only vacuously, or with excused ends or components (docs/explanation/liveness.md). If the verdict line
+    itself names actions and goals that were never seen, there is no further line.
     """
     told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
     never = _never(result) if result.counted and told else []

@@ -1,7 +1,7 @@
 """Reads the file of a recording: NDJSON with a header and observations. Each observer has a lane for its observations.
 
 A recording is data. Each part is checked, and no part is run. The model that the header names is not loaded here.
-docs/explain.md describes the format, and `recording.schema.json` is its schema.
+docs/how-to/real-systems.md describes the format, and `recording.schema.json` is its schema.
 
 Translates values of a real system, such as the epoch 1712, into the small values of a model, class by class.
 

@@ -1,8 +1,8 @@
 """The proof that with AlterIsr the leader is always in the ISR: a broker requests only ISRs that contain the broker.
 
 Only the invariant `isr-sane` is proved here. The lemmas of V3 about versions are not needed, because the controller
-alone writes the ISR, and checks at each write which broker leads. docs/proofs.md says how far the other invariants are
-from a proof.
+alone writes the ISR, and checks at each write which broker leads. docs/explanation/proofs.md says how far the other
+invariants are from a proof.
 """
 
 from __future__ import annotations

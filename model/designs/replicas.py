@@ -6,7 +6,8 @@ the ISR and its high watermark. In `majority`, however, the epoch and the vote a
 checkpoint nor an ISR. Offsets count from 0. A log end offset or high watermark of 2 covers the offsets 0 and 1.
 
 *Ghosts* are variables that record which records were committed, acknowledged and consumed, and which leader committed
-them. They never restrict a step. docs/ghosts.md says for each ghost what is recorded, when and by which step.
+them. They never restrict a step. docs/reference/designs.md says for each ghost what is recorded, when and by which
+step.
 
 Left out: log segments and retention; time (a timeout may occur at any moment).
 """

@@ -1,7 +1,7 @@
 """The proof that in V3 the leader is always in the ISR: a leader with the current zkVersion knows the current ISR.
 
-Only the invariant `isr-sane` is proved here, at the settings of the design with all its fixes. docs/proofs.md says how
-far the other invariants are from a proof.
+Only the invariant `isr-sane` is proved here, at the settings of the design with all its fixes.
+docs/explanation/proofs.md says how far the other invariants are from a proof.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ The controller sends one LeaderAndIsr *request* in each epoch; the *newest* requ
 *taken* once the leader that it names is in the request's epoch or in a later epoch. A log *has* a committed record if
 it has the same record at the same offset.
 
-docs/kip-320.md explains the proof in Kafka's terms.
+docs/explanation/proofs.md explains the proof in Kafka's terms.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Mappings from the designs to a replicated log. Ghost variables hold what clients saw (docs/ghosts.md).
+"""Mappings from the designs and the published models to a replicated log.
 
-Mappings from the published models of Kafka's replication to a replicated log.
+In the designs, ghost variables hold what clients saw (docs/reference/designs.md).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 FINDINGS = Path(__file__).parents[2] / "docs" / "findings"
-SAID = dict(re.findall(r"^(\w+Test\.\w+)\n  (.+)$", (FINDINGS / "README.md").read_text(encoding="utf-8"), re.M))
+SAID = dict(re.findall(r"^(\w+Test\.\w+)\n  (.+)$", (FINDINGS / "reports.md").read_text(encoding="utf-8"), re.M))
 SINCE_4_3 = {"EligibleLeaderReplicasTest.replicaThatIsMadeAnewIsNotElectedBeforeItHasFetched"}
 """In 4.2.0 the ELR is cleared earlier (apache/kafka#20716)."""
 

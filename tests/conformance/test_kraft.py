@@ -102,9 +102,9 @@ def test_every_recorded_path_conforms_but_where_its_settings_are_not_kafkas(harn
 
 
 def test_the_scenarios_of_the_findings_conform_except_those_that_the_page_names(harness: Harness) -> None:
-    paragraphs = (DOCS / "conformance.md").read_text(encoding="utf-8").split("\n\n")
+    paragraphs = (DOCS / "how-to/real-systems.md").read_text(encoding="utf-8").split("\n\n")
     (named,) = (x for x in paragraphs if x.startswith("All 50 recorded paths were driven through 4.4.0."))
-    found = scenarios_in((DOCS / "findings.md").read_text(encoding="utf-8"))
+    found = scenarios_in((DOCS / "findings/index.md").read_text(encoding="utf-8"))
     conforming = {x.name.removeprefix("scenario ") for x in report_on(harness, *sorted(found)).of("conforms")}
     assert found - conforming == scenarios_in(named)
 

@@ -1,4 +1,4 @@
-"""docs/comparison.md: every number in its tables is counted in the models."""
+"""docs/explanation/comparison.md: every number in its tables is counted in the models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.marks import EXHAUSTIVE, one_in
 from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/comparison.md").read_text()
+PAGE = (ROOT / "docs/explanation/comparison.md").read_text()
 LIMITS = Limits(memory=4 << 30)
 
 
@@ -64,7 +64,7 @@ def test_what_the_model_of_v1_watches_is_declared() -> None:
     assert [path for path in cls(reassignments=1).watched if path not in declared] == []
 
 
-@pytest.mark.parametrize(("design", "steps", "count"), table("One message"))
+@pytest.mark.parametrize(("design", "steps", "count"), table("Messages for one decision"))
 def test_messages(design: str, steps: str, count: str) -> None:
     assert tuple(steps.split(", ")) == model(design).message
     assert messages(model(design).message) == int(count)
@@ -83,7 +83,7 @@ def load(what: str, state: dict[str, Any]) -> int:
 
 @pytest.mark.parametrize(
     "row",
-    one_in(3, [(row,) for row in table("The failure of a broker")], EXHAUSTIVE),
+    one_in(3, [(row,) for row in table("Cost of a broker failure")], EXHAUSTIVE),
     ids=lambda row: f"{row[0]}-{row[1]}",
 )
 def test_load_of_a_failure(row: list[str]) -> None:

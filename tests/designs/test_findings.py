@@ -1,4 +1,4 @@
-"""docs/findings.md describes its scenarios as their recorded results do."""
+"""docs/findings/index.md describes its scenarios as their recorded results do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from isrcheck.checker.scenarios.scenario import read
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/findings.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/findings/index.md").read_text(encoding="utf-8")
 FOLDERS = {path.parent.name: path.parent for path in ROOT.glob("counterexamples/**/scenario.toml")}
 ROWS = re.findall(r"^\|.*\| `(kraft-[a-z0-9-]+)`[^|\n]*\| (\d+)(?: states)? \| holds, ([\d,]+) \|$", PAGE, re.M)
 SAID = re.findall(r"`([a-z0-9]+-[a-z0-9-]+)`[^`|.]*?, in (\d+)", PAGE)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import re
 import sys
 from dataclasses import dataclass, field
 from functools import cache
@@ -113,7 +112,7 @@ def test_a_scenario_and_its_control_differ_in_settings_and_verdict(design: str) 
     for scenario in of(design):
         assert scenario.name.startswith(f"{scenario.model}-"), f"{scenario.name} does not begin with its model's name"
         assert scenario.controls, (
-            f"{scenario.name} names no control, a scenario that differs by the fix (docs/scenarios.md)"
+            f"{scenario.name} names no control, a scenario that differs by the fix (docs/how-to/scenarios.md)"
         )
         for name in scenario.controls:
             other = SCENARIOS[name]
@@ -207,31 +206,25 @@ def test_what_was_seen_to_hold_has_wider_bounds(design: str) -> None:
             assert value > recorded(scenario.name)["settings"][bound], (scenario.name, bound)
 
 
-# --- the table of docs/widened.md -------------------------------------------------------------------------------------
+# --- benchmarks/widened.toml ------------------------------------------------------------------------------------------
 
 sys.path.insert(0, str(ROOT.parent / "benchmarks"))
 widened_controls = importlib.import_module("widened_controls")
-ROWS = {
-    line.split("`")[1]: line
-    for line in widened_controls.PAGE.read_text().splitlines()
-    if re.match(r"\| `[a-z0-9]+-", line)
-}
+ROWS = widened_controls.read_rows(widened_controls.DATA)
 
 
 def test_a_row_of_the_table_is_about_a_scenario_as_it_is() -> None:
     for name, row in ROWS.items():
-        _, _, states, _, _, _, at_once, _ = row.split("|")
-        scenario = read(FOLDERS[name], ROOT)
-        assert (recorded(name)["verdict"], f"{recorded(name)['distinct']:,}") == ("holds", states.strip()), name
-        seen = [(n, str(v)) for n, v in scenario.seen_to_hold.items()]
-        assert re.findall(r"`(\w+)=(\w+)`", at_once) == seen, name
+        assert (recorded(name)["verdict"], recorded(name)["distinct"]) == ("holds", row.states), name
+        assert list(row.together.items()) == list(read(FOLDERS[name], ROOT).seen_to_hold.items()), name
 
 
 def test_why_a_verdict_turns_is_in_the_note() -> None:
     for name, row in ROWS.items():
-        turns, note = row.split("|")[3], read(FOLDERS[name], ROOT).note or ""
-        for setting, value in re.findall(r"`(\w+)` \d → (\d):", turns):
-            assert f"{setting} = {value}" in note, name
+        note = read(FOLDERS[name], ROOT).note or ""
+        for cell in row.violated:
+            if "from" in cell:
+                assert f"{cell['raised']} = {cell['to']}" in note, name
 
 
 @pytest.mark.parametrize(
@@ -242,28 +235,37 @@ def test_why_a_verdict_turns_is_in_the_note() -> None:
     ],
 )
 def test_a_row_of_the_table_is_derived_anew_and_put_where_it_was(name: str, tmp_path: Path) -> None:
-    row, text = (
-        widened_controls.row(read(FOLDERS[name], ROOT), widened_controls.STATES),
-        widened_controls.PAGE.read_text(),
-    )
-    assert str(row) == ROWS[name]
-    assert f"at {widened_controls.STATES:,} states" in text
-    page = tmp_path / "widened.md"
-    page.write_text(text.replace(f"{ROWS[name]}\n", ""))
-    widened_controls.write_row(page, name, str(row))
-    assert page.read_text() == text
+    row = widened_controls.row(read(FOLDERS[name], ROOT), widened_controls.STATES)
+    assert str(row) == str(ROWS[name])
+    text = widened_controls.DATA.read_text(encoding="utf-8")
+    path = tmp_path / "widened.toml"
+    path.write_text(text.replace(f"{ROWS[name].as_toml()}\n", ""), encoding="utf-8")
+    assert name not in widened_controls.read_rows(path)
+    widened_controls.write_row(path, row)
+    assert path.read_text(encoding="utf-8") == text
+
+
+def test_the_table_is_shown_as_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+    widened_controls.show(["truncate-to-hw-*"])
+    head, rule, *rows = capsys.readouterr().out.splitlines()
+    assert head.count("|") == rule.count("|") == 7
+    assert rows == [str(row) for name, row in ROWS.items() if name.startswith("truncate-to-hw-")] != []
 
 
 def test_what_is_undecided_is_asked_again_cell_by_cell() -> None:
     """The program gives a row after each cell and repeats no cell at the same limit, so it can be stopped."""
     scenario = read(FOLDERS["truncate-to-hw-fixed-by-kip-101"], ROOT)
-    given_up = [f"`{name}` {change}: depth 3" for name, change in (("max_records", "1 → 2"), ("log_size", "2 → 3"))]
-    given_up[1] += " in 1,000,000"
-    before = widened_controls.Row(scenario.name, 341, undecided=[*given_up, "`max_leader_epoch` 1 → 2: depth 3 in 300"])
-    rows = [widened_controls.read_row(text) for text in widened_controls.ask_again(scenario, str(before), 1_000_000)]
-    assert [row.undecided for row in rows] == [[given_up[1], "`max_leader_epoch` 1 → 2: depth 3 in 300"], [given_up[1]]]
-    assert [len(row.holds) for row in rows] == [1, 2]
-    assert rows[-1].holds == widened_controls.read_row(ROWS[scenario.name]).holds
+    given_up = [
+        {"raised": "max_records", "from": 1, "to": 2, "depth": 3},
+        {"raised": "log_size", "from": 2, "to": 3, "depth": 3, "limit": 1_000_000},
+        {"raised": "max_leader_epoch", "from": 1, "to": 2, "depth": 3, "limit": 300},
+    ]
+    before = widened_controls.Row(scenario.name, 341, undecided=given_up)
+    rows = list(widened_controls.ask_again(scenario, before, 1_000_000))
+    assert [row.undecided for row in rows] == [given_up[1:], [given_up[1]]]
+    assert rows[-1].holds == [
+        cell for cell in ROWS[scenario.name].holds if cell["raised"] in ("max_records", "max_leader_epoch")
+    ]
 
 
 @pytest.mark.exhaustive

@@ -1,4 +1,4 @@
-"""docs/comparison.md, "Three designs, the same failures": a check confirms every verdict in its tables."""
+"""docs/explanation/comparison.md, "Three designs, the same failures": a check confirms every verdict in its tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from isrcheck import check
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
 
-PAGE = (Path(__file__).parents[2] / "docs/comparison.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/explanation/comparison.md").read_text()
 LIMITS = Limits(memory=4 << 30)
 EXPIRY = {"replicas": 2, "log_size": 1, "max_records": 2, "max_leader_epoch": 2, "expiries": 1}
 MOVING = {"max_records": 1, "max_leader_epoch": 3, "max_version": 6, "reassignments": 1, "assigned_at_start": 1}

@@ -147,7 +147,7 @@ def test_a_full_disk_without_a_checkpoint_is_one_line(tmp_path: Path) -> None:
 
 
 BESIDE: int = 125 * MIB
-"""The memory of a process besides its states (Python, LLVM, kernels), as `docs/performance.md` states it."""
+"""The memory of a process besides its states (Python, LLVM, kernels), as `docs/reference/engines.md` states it."""
 COMPILING: int = 210 * MIB
 """The same for a process that must compile the loops: it also holds Numba."""
 LARGEST_BESIDE: int = 150 * MIB

@@ -1,4 +1,4 @@
-"""Code that Python accepts silently works right or is refused in one line, as the table in docs/language.md says."""
+"""Code that Python accepts silently works or is refused in one line, as in the table of docs/reference/language.md."""
 
 from __future__ import annotations
 
@@ -705,8 +705,8 @@ def test_models_that_ship_do_nothing_of_this(name: str, monkeypatch: pytest.Monk
 
 
 def test_the_page_lists_what_is_tried_here() -> None:
-    page = (Path(__file__).parents[2] / "docs/language.md").read_text()
-    (table,) = re.findall(r"^## What Python would let pass\n.*?(^\|.*?)^$", page, re.S | re.M)
+    page = (Path(__file__).parents[2] / "docs/reference/language.md").read_text()
+    (table,) = re.findall(r"^## Python pitfalls\n.*?(^\|.*?)^$", page, re.S | re.M)
     written = [code for row in table.splitlines()[2:] for code in re.findall(r"`([^`]+)`", row.split(" | ")[0])]
     tried = [
         *REFUSED,

@@ -97,7 +97,7 @@ def test_the_course_says_how_long_each_lesson_and_exercise_takes() -> None:
 def test_a_word_of_the_glossary_is_a_link_where_a_lesson_first_uses_it(name: str) -> None:
     page = (LESSONS / name).read_text()
     assert page == linked(page), f"run python -m tests.lessons.regenerate, then read {name} again"
-    references = dict(re.findall(r"^\[([^]\n]+)\]: \.\./\.\./docs/glossary\.md#([\w-]+)$", page, re.M))
+    references = dict(re.findall(r"^\[([^]\n]+)\]: \.\./\.\./docs/reference/glossary\.md#([\w-]+)$", page, re.M))
     assert len(references) >= 3
     assert set(references.values()) <= set(re.findall(r'<a id="([\w-]+)">', GLOSSARY.read_text()))
     for label in references:
@@ -107,7 +107,7 @@ def test_a_word_of_the_glossary_is_a_link_where_a_lesson_first_uses_it(name: str
 
 def test_a_word_is_linked_once_and_never_in_code_or_another_link() -> None:
     page = "# 1. An ISR?\n\nThe `isr`, ISRs, the ISR; [a replica](x.md) and replicas.\n\n```\nreplica\n```\n"
-    references = "[isrs]: ../../docs/glossary.md#isr\n[replicas]: ../../docs/glossary.md#replica\n"
+    references = "[isrs]: ../../docs/reference/glossary.md#isr\n[replicas]: ../../docs/reference/glossary.md#replica\n"
     expected = page.replace("ISRs", "[ISRs]").replace("replicas.", "[replicas].") + "\n" + references
     assert linked(page) == expected
     assert linked(expected) == expected
@@ -123,9 +123,8 @@ def test_a_lesson_quotes_the_test_of_kafka_as_it_fails() -> None:
     lesson = (LESSONS / "21-todays-kafka.md").read_text()
     (quoted,) = re.findall(r"^```text\n(.+)\n```$", lesson, re.M)
     name = "recordOfAChangeThatTheLeaderKnowsArrivesWhileTheNextIsPending"
-    assert (
-        f"AcknowledgedRecordLossTest.{name}\n  {quoted}\n" in (SCENARIOS.parent / "docs/findings/README.md").read_text()
-    )
+    reports = (SCENARIOS.parent / "docs/findings/reports.md").read_text()
+    assert f"AcknowledgedRecordLossTest.{name}\n  {quoted}\n" in reports
 
 
 def test_a_part_that_differs_is_made_again() -> None:

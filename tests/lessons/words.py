@@ -10,9 +10,10 @@ import textwrap
 from pathlib import Path
 from typing import Final
 
-GLOSSARY: Final = Path(__file__).parents[2] / "docs" / "glossary.md"
+GLOSSARY: Final = Path(__file__).parents[2] / "docs" / "reference" / "glossary.md"
+TARGET: Final = "../../docs/reference/glossary.md"
 ROW: Final = re.compile(r'^\| <a id="([\w-]+)"></a>(.+?) \|', re.M)
-REFERENCE: Final = re.compile(r"^\[[^\]\n]+\]: \.\./\.\./docs/glossary\.md#[\w-]+\n", re.M)
+REFERENCE: Final = re.compile(r"^\[[^\]\n]+\]: \.\./\.\./docs/reference/glossary\.md#[\w-]+\n", re.M)
 LEFT_OUT: Final = re.compile(r"```[\s\S]*?^```$|^#.*$|^<.*$|^\|.*$|`[^`]*`|!?\[[^\]\n]*\]\([^)]*\)", re.M)
 """The parts of a page that are not prose: code, headings, markers, tables, links."""
 WIDTH: Final = 120
@@ -30,7 +31,7 @@ def linked(page: str) -> str:
     page = _unlinked(page)
     found: dict[str, str] = {}
     text = _first_uses(page, known, found)
-    references = "".join(f"[{label}]: ../../docs/glossary.md#{anchor}\n" for label, anchor in sorted(found.items()))
+    references = "".join(f"[{label}]: {TARGET}#{anchor}\n" for label, anchor in sorted(found.items()))
     return f"{_narrow(page, text)}\n{references}" if references else page
 
 

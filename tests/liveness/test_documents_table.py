@@ -1,4 +1,4 @@
-"""The table of docs/liveness.md has the verdicts of the designs."""
+"""The table of docs/explanation/liveness.md has the verdicts of the designs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from isrcheck.checker.analysis.check import check
 from isrcheck.checker.registry.loader import library_properties
 from tests.marks import one_in
 
-PAGE = (Path(__file__).parents[2] / "docs/liveness.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/explanation/liveness.md").read_text()
 
 
 def rows() -> list[list[str]]:

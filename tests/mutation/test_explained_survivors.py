@@ -1,4 +1,4 @@
-"""Confirms what docs/mutation.md says about mutants that nothing notices in a design."""
+"""Confirms what docs/explanation/mutation.md says about mutants that nothing notices in a design."""
 
 from __future__ import annotations
 

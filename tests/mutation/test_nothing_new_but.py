@@ -1,4 +1,4 @@
-"""The scalars in which unnoticed mutants reach new states, at two sizes, as docs/mutation.md says."""
+"""The scalars in which unnoticed mutants reach new states, at two sizes, as docs/explanation/mutation.md says."""
 
 from __future__ import annotations
 

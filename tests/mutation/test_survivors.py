@@ -1,4 +1,4 @@
-"""docs/mutation.md has the numbers of survivors in benchmarks/survivors.toml, and these are lines of the designs."""
+"""docs/explanation/mutation.md has the numbers of survivors in benchmarks/survivors.toml, which are lines of models."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isrcheck.checker.registry.loader import load_model_class
 
 ROOT = Path(__file__).parents[2]
 CLASSES = tomllib.loads((ROOT / "benchmarks/survivors.toml").read_text(encoding="utf-8"))
-DOCUMENT = (ROOT / "docs/mutation.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs/explanation/mutation.md").read_text(encoding="utf-8")
 TABLE = DOCUMENT.partition("| class | mutants |")[2].partition("\n\n")[0]
 DESIGNS = sorted({design for by in CLASSES.values() for design in by})
 

@@ -1,4 +1,4 @@
-"""The table of docs/mutation.md names, for every fix of V3, the function that contains the fix today."""
+"""The table of docs/explanation/mutation.md names, for every fix of V3, the function that contains the fix today."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from tests.marks import EXHAUSTIVE, one_in
 
 ROOT = Path(__file__).parents[2]
 ROW = re.compile(
-    r"\| \[.*?\]\(\.\./counterexamples/(?P<scenario>.*?)\) \| .*? \| "
+    r"\| \[.*?\]\((?:\.\./)+counterexamples/(?P<scenario>.*?)\) \| .*? \| "
     r"(?P<file>\w+\.py), `(?P<function>\w+)` \| `(?P<change>.*)` \|$"
 )
-ROWS = [m for line in (ROOT / "docs/mutation.md").read_text().splitlines() if (m := ROW.match(line))]
+ROWS = [m for line in (ROOT / "docs/explanation/mutation.md").read_text().splitlines() if (m := ROW.match(line))]
 
 
 def functions(file: str) -> dict[str, str]:
@@ -31,7 +31,7 @@ def squeezed(text: str) -> str:
 
 
 def test_every_row_is_read() -> None:
-    table = (ROOT / "docs/mutation.md").read_text().partition("<!-- fixes -->")[2]
+    table = (ROOT / "docs/explanation/mutation.md").read_text().partition("<!-- fixes -->")[2]
     assert len(ROWS) == table.count("\n| [") > 40
 
 

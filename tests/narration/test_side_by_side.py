@@ -1,4 +1,4 @@
-"""The table of docs/narration.md: a shortest trace that ignores actors, beside the canonical trace."""
+"""The table of docs/how-to/traces.md: a shortest trace that ignores actors, beside the canonical trace."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from isrcheck.checker.trace.canonical import to_violation
 from isrcheck.model.semantics.tracing import trace
 from isrcheck.model.semantics.transition_system import TransitionSystem
 
-DOCS = Path(__file__).parents[2] / "docs" / "narration.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "traces.md"
 SETTINGS = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 
 

@@ -228,5 +228,5 @@ def test_what_the_table_says_of_an_option_is_refused_and_told_in_the_help(option
 
 
 def test_the_page_has_the_table() -> None:
-    page = (Path(__file__).parents[2] / "docs/performance.md").read_text()
+    page = (Path(__file__).parents[2] / "docs/reference/engines.md").read_text()
     assert "\n".join(as_lines()) in page

@@ -14,7 +14,7 @@ import isrcheck.checker
 from tests.cli.running import Outcome, run
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/explain.md").read_text()
+PAGE = (ROOT / "docs/how-to/real-systems.md").read_text()
 FOLDER = Path(isrcheck.checker.__file__).parent
 LINES = Draft202012Validator(json.loads((FOLDER / "recording.schema.json").read_text()))
 ANSWERS = Draft202012Validator(json.loads((FOLDER / "schema.json").read_text()))

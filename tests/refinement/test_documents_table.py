@@ -1,4 +1,4 @@
-"""The table of docs/refinement.md has the verdicts of the designs."""
+"""The table of docs/explanation/refinement.md has the verdicts of the designs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.refinement import DESIGNS, row
 from isrcheck.checker.analysis.refinement.refinement_check import refine
 from tests.marks import one_in
 
-PAGE = (Path(__file__).parents[2] / "docs/refinement.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/explanation/refinement.md").read_text()
 QUICK = ("primary-backup", "v1", "v2")
 SLOW = ("kraft",)
 """Designs with too many states (ten million), which have their own command: `python -m benchmarks.refinement kraft`."""

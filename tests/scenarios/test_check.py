@@ -148,7 +148,7 @@ def test_shipped_scenarios_are_meant_where_there_are_none_of_ones_own(
 
 
 def test_the_page_on_scenarios_has_every_key_and_a_real_example(tmp_path: Path) -> None:
-    page = (ROOT / "docs/scenarios.md").read_text()
+    page = (ROOT / "docs/how-to/scenarios.md").read_text()
     example, _ = re.findall(r"^```toml\n(.*?)^```", page, re.S | re.M)
     (tmp_path / "scenario.toml").write_text(example)
     shown, shipped = read(tmp_path), read(FOLDERS["truncate-to-hw"])

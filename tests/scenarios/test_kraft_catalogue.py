@@ -1,4 +1,4 @@
-"""docs/kraft_catalogue.md has every scenario of the design `kraft`, with the recorded numbers."""
+"""docs/findings/catalogue.md has every scenario of the design `kraft`, with the recorded numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from isrcheck.checker.scenarios.scenario import Scenario, read
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs/kraft_catalogue.md").read_text()
+PAGE = (ROOT / "docs/findings/catalogue.md").read_text()
 FOLDERS = {path.parent.name: path.parent for path in sorted(ROOT.glob("counterexamples/kraft/*/scenario.toml"))}
 SCENARIOS: dict[str, Scenario] = {name: read(folder) for name, folder in FOLDERS.items()}
 ROWS = re.findall(r"^\| `(kraft-[^`]*)`[^|]*\| `(kraft-[^`]*)`[^|]*\| (\S+) \| (\d+) \| ([\d,]+) \|$", PAGE, re.M)

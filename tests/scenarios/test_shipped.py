@@ -30,7 +30,7 @@ def test_the_smallest_scenario_of_each_group_is_as_recorded() -> None:
 def test_every_scenario_has_a_control() -> None:
     for scenario in SCENARIOS:
         assert scenario.controls, (
-            f"{scenario.name} names no control, a scenario that differs by the fix (docs/scenarios.md)"
+            f"{scenario.name} names no control, a scenario that differs by the fix (docs/how-to/scenarios.md)"
         )
         assert unpaired(scenario) == []
 

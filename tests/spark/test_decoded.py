@@ -246,7 +246,7 @@ def test_traces_are_the_canonical_ones(folder: Path, origin: Origin) -> None:
         assert [row[f"violates.{name}"] for row in rows] == [False] * (told.length - 1) + [True]
 
 
-# --- what docs/spark.md shows ----------------------------------------------------------------------------------------
+# --- what docs/how-to/spark.md shows ----------------------------------------------------------------------------------
 
 
 def leaders(levels: list[list[Any]], origin: Origin) -> dict[int, int]:

@@ -100,7 +100,7 @@ DAMAGED: Final = (
 """Parts of messages about damaged files of a dataset. The first is this project's own, and the others are Arrow's."""
 HINTS: Final[Mapping[str, str]] = {
     "FileNotFoundError": "the folder of the dataset must be whole, and the same one for the driver and all executors",
-    "ModuleNotFoundError": "executors need llvmlite, numpy and pyarrow, and isrcheck for a sweep (docs/spark.md)",
+    "ModuleNotFoundError": "executors need llvmlite, numpy and pyarrow; sweeps also isrcheck (docs/how-to/spark.md)",
     "PYTHON_VERSION_MISMATCH": "executors need the Python version of the driver; name it with PYSPARK_PYTHON",
 }
 """Parts of Spark's messages, each with a remedy."""

@@ -6,7 +6,7 @@ be read side by side. All parts use `unified_log`. Brokers and controller share 
 `partition`, `replica_fetcher` and `broker_metadata_publisher`. The controller has `partition_reassignment_replicas`,
 `partition_change_builder`, `replication_control` and `cluster_control`. `broker_lifecycle` concerns both. The base
 classes of a part are parts that it uses. A part may also use attributes of other parts. Then the part declares these
-attributes, and names the parts that define them. docs/documents.md has a table of Kafka's functions and their
+attributes, and names the parts that define them. docs/reference/designs.md has a table of Kafka's functions and their
 counterparts in the model.
 
 At the start, a topic of one partition exists and all brokers know it. Broker 0 leads in epoch 0.
