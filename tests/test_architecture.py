@@ -16,10 +16,12 @@ from isrcheck.checker import LAYERS
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted(p for package in ("model", "invariants", "checker") for p in (ROOT / package).rglob("*.py"))
+MODULES += sorted((ROOT / "isrcheck").glob("*.py"))
 MAY_IMPORT = {
     "model": {"isrcheck.model"},
     "invariants": {"isrcheck.model", "isrcheck.invariants"},
     "checker": {"isrcheck.model", "isrcheck.invariants", "isrcheck.checker"},
+    "isrcheck": {"isrcheck"},
 }
 HOMES = {
     "numba": ("checker/kernel",),
@@ -30,7 +32,7 @@ HOMES = {
     "z3": ("checker/engines/symbolic", "checker/proofs"),
     "cvc5": ("checker/proofs",),
     "networkx": ("checker/export",),
-    "PIL": ("checker/datasets",),
+    "PIL": ("checker/results",),
     "rich": ("checker/cli",),
     "click": ("checker/cli",),
     "jinja2": ("checker/report/pages",),
@@ -65,8 +67,7 @@ def under(name: str, package: str) -> bool:
 
 def dotted(path: Path) -> str:
     """The name by which a file is imported."""
-    parts = list(path.relative_to(ROOT).with_suffix("").parts)
-    parts = parts[2:] if parts[:2] == ["checker", "public"] else parts
+    parts = [part for part in path.relative_to(ROOT).with_suffix("").parts if part != "isrcheck"]
     return ".".join(["isrcheck", *parts]).removesuffix(".__init__")
 
 
@@ -90,8 +91,6 @@ def arrows(name: str) -> set[str]:
 
 def part_of(name: str) -> str | None:
     """The part of the checker to which a module belongs; None for the package itself and for modules elsewhere."""
-    if NAMES[name].is_relative_to(ROOT / "isrcheck"):
-        return "public"
     steps = name.split(".")
     if steps[:2] != ["isrcheck", "checker"] or len(steps) == 2:
         return None
@@ -137,21 +136,23 @@ def test_the_layers_name_each_part_once() -> None:
 def test_imports_point_one_way() -> None:
     for path, name in ((p, name) for p in MODULES for name in sorted(imported(p))):
         package, top = path.relative_to(ROOT).parts[0], name.partition(".")[0]
-        may = any(under(name, each) for each in MAY_IMPORT[package]) or path.is_relative_to(ROOT / "isrcheck")
+        may = any(under(name, each) for each in MAY_IMPORT[package])
         assert top != "isrcheck" or may, f"{path}: {package} must not import {name}"
-        assert not under(name, "isrcheck"), f"{path} must import {name} as isrcheck: it is one module"
+        assert top not in MAY_IMPORT, f"{path} must import {name} as isrcheck.{name}: it is one module"
         homes = HOMES.get(top, (".",))
         assert any(path.is_relative_to(ROOT / home) for home in homes), f"{path}: {name} belongs into {homes}"
 
 
-ENGINES = ("local", "spark", "symbolic", "reference", "simulation")
+LANGUAGE = ("language", "semantics")
+ENGINES = ("explicit", "spark", "symbolic", "reference", "simulation")
 
 
 def test_the_language_knows_no_protocol_and_engines_do_not_know_each_other() -> None:
     for path in MODULES:
         relative, names = path.relative_to(ROOT), imported(path)
-        if relative.is_relative_to("model/language"):
-            beyond = [n for n in names if n.startswith("isrcheck.") and not under(n, "isrcheck.model.language")]
+        if any(relative.is_relative_to(f"model/{each}") for each in LANGUAGE):
+            ours = [n for n in names if n.startswith("isrcheck.")]
+            beyond = [n for n in ours if not any(under(n, f"isrcheck.model.{each}") for each in LANGUAGE)]
             assert not beyond, f"{path} must not import {beyond}"
         for engine in (e for e in ENGINES if f"engines/{e}" in str(relative)):
             others = [f"isrcheck.checker.engines.{other}" for other in ENGINES if other != engine]
@@ -162,11 +163,14 @@ def test_the_language_knows_no_protocol_and_engines_do_not_know_each_other() -> 
 
 def test_the_concrete_semantics_shares_no_code_with_the_traced_one() -> None:
     names = imported(ROOT / "model/semantics/concrete_state.py") | imported(ROOT / "model/semantics/concrete_values.py")
-    traced = "symbolic", "expressions", "nodes", "junctions", "tracing"
-    assert not [n for n in names for other in traced if under(n, f"isrcheck.model.language.{other}")]
+    traced = "symbolic", "expressions", "nodes", "tracing"
+    assert all(
+        (ROOT / f"model/semantics/{each}").exists() or (ROOT / f"model/semantics/{each}.py").exists() for each in traced
+    )
+    assert not [n for n in names for other in traced if under(n, f"isrcheck.model.semantics.{other}")]
 
 
-SENT_FROM_SPARK = ("files", "kernels", "queries", "rows", "steps", "tasks")
+SENT_FROM_SPARK = ("state_files", "executor_kernels", "executor_queries", "row_order", "step_files", "tasks")
 SENT_ALONE = ("checker/datasets/places.py", "checker/kernel/llvm_compiler.py")
 SENT = (*SENT_ALONE, *(f"checker/engines/spark/{name}.py" for name in SENT_FROM_SPARK))
 EXECUTORS_HAVE = {*sys.stdlib_module_names, "llvmlite", "numpy", "pyarrow", "pyspark"}
