@@ -328,7 +328,7 @@ def agreement(largest: int, master: str, group: str) -> None:
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.session import Spark
     from isrcheck.checker.registry.loader import load_model_class
-    from isrcheck.checker.scenarios.collection import controls_of
+    from isrcheck.checker.scenarios.controls import controls_of
     from isrcheck.checker.scenarios.derived_files import files_of
     from isrcheck.checker.scenarios.scenario import read
     from tests.spark.agreeing import Asked

@@ -138,7 +138,9 @@ def test_imports_point_one_way() -> None:
         package, top = path.relative_to(ROOT).parts[0], name.partition(".")[0]
         may = any(under(name, each) for each in MAY_IMPORT[package])
         assert top != "isrcheck" or may, f"{path}: {package} must not import {name}"
-        assert top == "isrcheck" or top not in MAY_IMPORT, f"{path} must import {name} as isrcheck.{name}: it is one module"
+        assert top == "isrcheck" or top not in MAY_IMPORT, (
+            f"{path} must import {name} as isrcheck.{name}: it is one module"
+        )
         homes = HOMES.get(top, (".",))
         assert any(path.is_relative_to(ROOT / home) for home in homes), f"{path}: {name} belongs into {homes}"
 

@@ -69,8 +69,9 @@ class Installed:
 
     def __init__(self, folder: Path) -> None:
         sources, wheels = folder / "sources", folder / "wheels"
-        for name in SHIPPED:
-            shutil.copytree(ROOT / name, sources / name, ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("isrcheck", *SHIPPED):
+            unwanted = shutil.ignore_patterns("__pycache__")
+            shutil.copytree(ROOT / name, sources / name, symlinks=True, ignore=unwanted)
         for name in ("pyproject.toml", "README.md", "LICENSE"):
             shutil.copy(ROOT / name, sources)
         pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
@@ -103,7 +104,8 @@ def test_a_wheel_in_an_empty_folder_and_beside_packages_of_the_same_names(instal
     (record,) = installed.packages.glob("isrcheck-*.dist-info/RECORD")
     places = {line.partition("/")[0] for line in record.read_text().splitlines()}
     assert places == {"isrcheck", record.parent.name, ".."}, "only the command lies outside, in bin"
-    assert not (installed.packages / "isrcheck" / "checker" / "public").exists(), "it is the package itself"
+    modules = {path.relative_to(ROOT) for name in SHIPPED for path in (ROOT / name).rglob("*.py")}
+    assert not [path for path in modules if not (installed.packages / "isrcheck" / path).is_file()]
 
     for name in ("empty", "beside"):
         folder = tmp_path / name
@@ -145,23 +147,10 @@ def test_every_shipped_scenario_is_as_recorded_from_a_wheel(installed: Installed
     assert f"{count} scenarios: {count} as recorded" in installed.run(tmp_path, "isrcheck", "regress")
 
 
-def test_what_is_installed_is_every_folder_of_python() -> None:
-    """The list in pyproject.toml is handwritten, because the packages' names differ from those of the folders."""
-    import tomllib
-
-    asked = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
-    found = {path.parent.relative_to(ROOT) for name in SHIPPED for path in (ROOT / name).rglob("__init__.py")}
-    names = {"isrcheck." + ".".join(folder.parts) for folder in found - {Path("isrcheck")}}
-    assert set(asked) == {"isrcheck", "isrcheck.counterexamples", *names}
-
-
-def test_names_for_type_checkers_lead_to_the_files_themselves() -> None:
-    def files_in(folder: Path) -> list[Path]:
-        return [path for path in folder.iterdir() if path.name != "__pycache__"]
-
-    links = {path.name: path.resolve() for path in files_in(ROOT / ".names" / "isrcheck")}
-    public = {path.name: path for path in files_in(ROOT / "checker" / "public")}
-    assert links == public | {name: ROOT / name for name in ("model", "invariants", "checker")}
+def test_the_package_links_to_the_folders() -> None:
+    assert {path.name: path.resolve() for path in (ROOT / "isrcheck").iterdir() if path.is_symlink()} == {
+        name: ROOT / name for name in SHIPPED
+    }
 
 
 @pytest.mark.parametrize("name", isrcheck.__all__)
@@ -173,7 +162,7 @@ def test_a_public_name_leads_somewhere_and_says_what_it_is(name: str) -> None:
 def test_the_public_interface_has_the_whole_language_and_types_for_all_of_it() -> None:
     assert set(isrcheck.model.language.__all__) <= set(isrcheck.__all__)
     assert len(set(isrcheck.__all__)) == len(isrcheck.__all__)
-    text = (ROOT / "checker" / "public" / "__init__.py").read_text()
+    text = (ROOT / "isrcheck" / "__init__.py").read_text()
     typed = text.partition("if TYPE_CHECKING:")[2].partition("__all__")[0]
     assert not [name for name in isrcheck.__all__ if f" {name}" not in typed.replace("\n", " ")]
     with pytest.raises(AttributeError, match="module 'isrcheck' has no attribute 'chekc'"):

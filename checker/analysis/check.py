@@ -11,10 +11,10 @@ from typing import Any, Final
 
 from isrcheck.checker.analysis.free_memory import free_memory
 from isrcheck.checker.analysis.result_builder import Judge
-from isrcheck.checker.engines.capabilities import ENGINES, refusal_of_arguments
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.kernel.exchanges import Member
 from isrcheck.checker.kernel.interchangeable import told_apart
+from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_arguments
 from isrcheck.checker.registry.loader import LoadedModel, blaming, fitting, fitting_properties, load_model_class
 from isrcheck.checker.registry.profile_settings import begun, profile_of
 from isrcheck.checker.results.exploration import Exploration, Keeping, Limits, Paths, Report, Storing

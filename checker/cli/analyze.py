@@ -1,7 +1,4 @@
-"""`isrcheck analyze`: describes the dataset that an exploration on Spark has written.
-
-Makes a `Judge`, which finds traces in a dataset and replays them with the interpreter.
-"""
+"""`isrcheck analyze`: describes the dataset that an exploration on Spark has written."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.analysis.result_builder import Judge
 from isrcheck.checker.cli.options import assignment, once
 from isrcheck.checker.cli.output_files import (
     STDOUT,
@@ -19,14 +15,10 @@ from isrcheck.checker.cli.output_files import (
     write_json,
     write_plot,
 )
-from isrcheck.checker.datasets.dataset import Dataset
-from isrcheck.checker.datasets.header import Origin
-from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
-from isrcheck.checker.engines.spark.dataset_queries import stored_levels
-from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
+    from isrcheck.checker.analysis.result_builder import Judge
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.header import Origin
 
@@ -36,6 +28,11 @@ def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
 
     The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
     """
+    from isrcheck.checker.analysis.result_builder import Judge
+    from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
+    from isrcheck.checker.engines.spark.dataset_queries import stored_levels
+    from isrcheck.checker.results.exploration import Exploration
+
     levels, interpreter, system = (
         stored_levels(spark, dataset, origin.system, origin.kernel), origin.interpreter, origin.system,
     )  # fmt: skip

@@ -31,10 +31,9 @@ from isrcheck.checker.cli.options import (
     storing_options,
 )
 from isrcheck.checker.cli.result_output import Output, deliver, html_option
-from isrcheck.checker.engines.capabilities import ENGINES, refusal_of_options
+from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.results.errors import failure_of
-from isrcheck.checker.scenarios.derived_files import expectation_lines, settle
 from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
@@ -284,6 +283,8 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
             storing=question.storing,
         )
     if scenario is not None:
+        from isrcheck.checker.scenarios.derived_files import settle
+
         settle(scenario, loaded, question.settings, result)
     with blaming(loaded.origin):
         _explain(question, scenario, loaded, result, controls)
@@ -294,7 +295,7 @@ def _controls(question: Question, loaded: LoadedModel, model: Model) -> list[Con
     """The controls (fixed designs) that --control names. Raises `UnknownName` or `ModelError` if one cannot be made."""
     if not question.controls:
         return []
-    from isrcheck.checker.scenarios.collection import named
+    from isrcheck.checker.scenarios.controls import named
 
     return [named(text, loaded, model) for text in question.controls]
 
@@ -308,7 +309,7 @@ def _explain(
     or annotations for GitHub are also written. With --fixes, other values of single settings are also tried.
     """
     from isrcheck.checker.analysis.fix_search import explain_all
-    from isrcheck.checker.scenarios.collection import controls_of
+    from isrcheck.checker.scenarios.controls import controls_of
 
     # The report of --quiet does not show controls, so they are compared only for another output.
     if result.verdict == "violated" and not (question.quiet and question.output.is_report_alone):
@@ -345,6 +346,8 @@ def _deliver(question: Question, result: Result, scenario: Scenario | None) -> N
         told = brief(result, ink) if question.quiet else report(result, ink, question.plain)
         if scenario is not None:
             assert question.output.loaded is not None
+            from isrcheck.checker.scenarios.derived_files import expectation_lines
+
             lines = expectation_lines(scenario, question.output.loaded, question.settings, result, ink)
             told += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
         return told

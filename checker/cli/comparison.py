@@ -20,9 +20,8 @@ from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
     from isrcheck.checker.analysis.inclusion.inclusion_check import Side
-    from isrcheck.checker.registry.loader import LoadedModel
-if TYPE_CHECKING:
     from isrcheck.checker.analysis.inclusion.subset_construction import Bounds
+    from isrcheck.checker.registry.loader import LoadedModel
 
 
 def side_options(command: Command) -> Command:

@@ -16,11 +16,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import click
 from click.shell_completion import CompletionItem
 
-from isrcheck.checker.engines.capabilities import helped
+from isrcheck.checker.registry.capabilities import helped
 from isrcheck.model.language.model import Model
 
-if TYPE_CHECKING:
-    from isrcheck.checker.registry.loader import LoadedModel
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.registry.loader import LoadedModel

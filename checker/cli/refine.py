@@ -86,7 +86,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
     loaded, specification = load_model_class(model), load_specification(asked["specification"])
     from isrcheck.checker.analysis.check import resolved
-    from isrcheck.checker.scenarios.collection import named
+    from isrcheck.checker.scenarios.controls import named
 
     _, mapping = load_mapping(loaded, specification, asked["mapping"])
     output.loaded = historic(loaded, mapping)
@@ -112,7 +112,8 @@ def _explain(found: Refined, loaded: LoadedModel, controls: list[Control], mappi
     """
     from isrcheck.checker.analysis.fix_search import parted
     from isrcheck.checker.analysis.refinement.mapping_registry import with_history
-    from isrcheck.checker.scenarios.collection import controls_of, one
+    from isrcheck.checker.scenarios.collection import one
+    from isrcheck.checker.scenarios.controls import controls_of
 
     if found.walked is None:
         return

@@ -134,7 +134,7 @@ def replayed_file(
     """
     from isrcheck.checker.analysis.replay import chosen, model_of, walked_again, walkers_of, with_specification
     from isrcheck.checker.registry.loader import blaming
-    from isrcheck.checker.scenarios.collection import named
+    from isrcheck.checker.scenarios.controls import named
     from isrcheck.checker.trace.trace_files import DamagedFile, read
 
     try:

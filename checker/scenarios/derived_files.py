@@ -22,8 +22,6 @@ from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel
-if TYPE_CHECKING:
-    from isrcheck.checker.registry.loader import LoadedModel
     from isrcheck.checker.results.result import Result
     from isrcheck.checker.results.text_layout import Ink
     from isrcheck.checker.scenarios.scenario import Scenario
@@ -59,7 +57,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
     """
     from isrcheck.checker.analysis.fix_search import explain_all
     from isrcheck.checker.registry.loader import load_model_class
-    from isrcheck.checker.scenarios.collection import controls_of
+    from isrcheck.checker.scenarios.controls import controls_of
 
     specification = scenario.specification()
     with forgetting_neighbours(scenario.file):

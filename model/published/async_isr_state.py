@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.language.scalarset_members import BrokerId
-from isrcheck.model.language.state_types import Broker, Brokers, Messages, Number, Per, Place, State, Value
+from isrcheck.model.language.state_types import (
+    Broker,
+    Brokers,
+    Messages,
+    Number,
+    Per,
+    Place,
+    State,
+    Value,
+)
 
 
 class ControllerRecord(Value):

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.language.scalarset_members import BrokerId, NoBroker
-from isrcheck.model.language.state_types import Broker, Brokers, Number, Per, Place, Sequence, State, Value
+from isrcheck.model.language.state_types import (
+    Broker,
+    Brokers,
+    Number,
+    Per,
+    Place,
+    Sequence,
+    State,
+    Value,
+)
 
 
 class LogRecord(Value):

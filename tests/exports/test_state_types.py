@@ -277,7 +277,7 @@ def test_a_type_checker_sees_slips_and_nothing_else(file: Path, tmp_path: Path) 
     (tmp_path / "typed_state.py").write_text(TYPES)
     lines = "".join(f"        {slip}\n" for slip in SLIPS)
     file.write_text(MODEL + lines)
-    (tmp_path / "mypy.ini").write_text(f"[mypy]\nstrict = True\nfollow_imports = silent\nmypy_path = {ROOT}/.names\n")
+    (tmp_path / "mypy.ini").write_text(f"[mypy]\nstrict = True\nfollow_imports = silent\nmypy_path = {ROOT}\n")
     (tmp_path / "variant.py").write_text(VARIANT)
     files = ("every.py", "typed_state.py", "variant.py")
     command = [sys.executable, "-m", "mypy", "--cache-dir", str(tmp_path / "cache"), *files]

@@ -17,7 +17,10 @@ from tests.designs.replaying import Story
 
 ROOT = Path(__file__).parents[2]
 V2: type[Model] = load_model_class("v2").cls
-OURS = {name for name, f in library_invariants().items() if f.__module__ == zookeeper.__name__}
+OURS = {n for n, f in library_invariants().items() if f.__module__ == zookeeper.__name__} - {
+    "leader-node-has-a-session"
+}
+"""The invariant about leader nodes has tests of its own (`test_leader_nodes.py`)."""
 LIMITS = Limits(memory=4 << 30)
 
 

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from isrcheck.checker.kernel import programs
+from isrcheck.checker.kernel import programs, vm
 from isrcheck.checker.kernel.bytecode import Part, Register
 from isrcheck.checker.kernel.column_operators import Writer
 from isrcheck.checker.kernel.layout import Layout
@@ -20,13 +20,13 @@ from tests.kernel.toys import leaves_of
 def test_a_program_has_as_many_columns_as_registers_in_use(
     model: str, columns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    placed, given = programs._placed, list[tuple[list[int], list[Part], list[Register]]]()
+    placed, given = vm._placed, list[tuple[list[int], list[Part], list[Register]]]()
 
     def noted(code: list[int], parts: list[Part], kept: list[Register]) -> list[int]:
         given.append((code, parts, kept))
         return placed(code, parts, kept)
 
-    monkeypatch.setattr(programs, "_placed", noted)
+    monkeypatch.setattr(vm, "_placed", noted)
     loaded = load_model_class(model)
     system = trace(loaded.cls(), loaded.chosen(None))
     program = programs.expansion(system, Layout(system.leaves))

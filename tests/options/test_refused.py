@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.capabilities import ENGINES as ALL
-from isrcheck.checker.engines.capabilities import TABLE, as_lines
 from isrcheck.checker.engines.spark.cluster import Cluster
+from isrcheck.checker.registry.capabilities import ENGINES as ALL
+from isrcheck.checker.registry.capabilities import TABLE, as_lines
 from isrcheck.checker.results.exploration import Keeping, Limits, Storing
 from isrcheck.model.language import UnknownName
 from tests.cli.running import run

@@ -12,7 +12,7 @@ from isrcheck.checker.analysis.fix_search import explain_all
 from isrcheck.checker.analysis.refinement.refinement_check import refine
 from isrcheck.checker.analysis.replay import replay
 from isrcheck.checker.registry.loader import LoadedModel, load_model_class
-from isrcheck.checker.scenarios.collection import named
+from isrcheck.checker.scenarios.controls import named
 from isrcheck.model.language import Model, invariant
 from isrcheck.model.published.history import with_history
 from isrcheck.model.specifications.mappings import what_leaders_commit

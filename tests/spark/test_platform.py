@@ -158,10 +158,8 @@ def test_pyspark_in_spark_home_is_found(tmp_path: Path) -> None:
     package = tmp_path / "python/pyspark"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text('__version__ = "4.1.7"\n')
-    words = (
-        "import sys; from isrcheck.checker.engines.spark import requirements; print(requirements._version('pyspark'))"
-    )
-    names = Path(__file__).parent.parent.parent / ".names"
+    words = "import sys; from isrcheck.checker.engines.spark import cluster; print(cluster._version('pyspark'))"
+    names = Path(__file__).parent.parent.parent
     environment = {"SPARK_HOME": str(tmp_path), "PYTHONPATH": str(names), "PATH": os.environ["PATH"]}
     said = subprocess.run([sys.executable, "-S", "-c", words], env=environment, capture_output=True, text=True)
     assert (said.stdout, said.stderr) == ("4.1.7\n", "")

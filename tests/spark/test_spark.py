@@ -20,7 +20,7 @@ from isrcheck.checker.engines.spark import dataset_paths as stored
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
-from isrcheck.checker.scenarios.collection import controls_of
+from isrcheck.checker.scenarios.controls import controls_of
 from isrcheck.checker.scenarios.derived_files import files_of
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.agreement.test_engines_agree import essence

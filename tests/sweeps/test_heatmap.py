@@ -109,9 +109,9 @@ def test_a_png_shows_what_the_svg_shows() -> None:
 
 
 def test_png_without_pillow_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from isrcheck.checker.results.result import drawing as shapes
+    from isrcheck.checker.results import drawing
 
-    monkeypatch.setattr(shapes, "find_spec", lambda name: None)
+    monkeypatch.setattr(drawing, "find_spec", lambda name: None)
     said = run("sweep", tmp_path / "sweep.toml", "--plot", tmp_path / "map.png")
     assert (said.code, said.err.count("\n")) == (153, 1)
     assert "a plot as PNG needs Pillow, which is not installed; pip install 'isrcheck[png]'" in said.err

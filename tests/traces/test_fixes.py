@@ -12,7 +12,7 @@ import isrcheck.checker
 from isrcheck.checker.analysis import fix_search
 from isrcheck.checker.analysis.fix_search import control
 from isrcheck.checker.results.story import Fix
-from isrcheck.checker.scenarios.collection import controls_of
+from isrcheck.checker.scenarios.controls import controls_of
 from isrcheck.checker.trace.fixed_run import fix
 from tests.cli.running import run
 from tests.marks import one_in
