@@ -10,17 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.analysis.result_builder import Judge
 from isrcheck.checker.cli.options import assignment, once
 from isrcheck.checker.cli.result_output import Outputs, output_options
-from isrcheck.checker.datasets.dataset import Dataset
-from isrcheck.checker.datasets.header import Origin
-from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
-from isrcheck.checker.engines.spark.dataset_queries import stored_levels
-from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
+    from isrcheck.checker.analysis.result_builder import Judge
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.header import Origin
 
@@ -30,6 +25,11 @@ def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
 
     The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
     """
+    from isrcheck.checker.analysis.result_builder import Judge
+    from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
+    from isrcheck.checker.engines.spark.dataset_queries import stored_levels
+    from isrcheck.checker.results.exploration import Exploration
+
     levels, interpreter, system = (
         stored_levels(spark, dataset, origin.system, origin.kernel), origin.interpreter, origin.system,
     )  # fmt: skip
