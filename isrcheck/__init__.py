@@ -6,9 +6,9 @@
     print(result.verdict, {name: finding.trace.length for name, finding in result.findings.items() if finding.trace})
 
 The main functions are `check`, `refine`, `simulate`, `prove` and `replay`. The classes of their results are here, too.
-`page` shows a result in a notebook. The names for writing a model are also imported from here: `from isrcheck import
-Model, action, broker, number, setting`. `isrcheck.testing` has assertions for tests. `pytest -p isrcheck.pytest_plugin
---isrcheck-scenarios` collects scenarios as tests.
+`page` shows a result in a notebook, and `render` gives the text of every other output. The names for writing a model
+are also imported from here: `from isrcheck import Model, action, broker, number, setting`. `isrcheck.testing` has
+assertions for tests. `pytest -p isrcheck.pytest_plugin --isrcheck-scenarios` collects scenarios as tests.
 
 Each name is imported when it is first used, so `import isrcheck` alone is as fast as the import of an empty file.
 """
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.analysis.simulate import simulate
     from isrcheck.checker.proofs.proof_result import ProofResult
     from isrcheck.checker.proofs.prove import prove
+    from isrcheck.checker.report.outputs import render
     from isrcheck.checker.report.pages.notebook import Page, level_rows, page, trace_rows
     from isrcheck.checker.results.exploration import Limits, Progress
     from isrcheck.checker.results.result import (
@@ -157,6 +158,7 @@ __all__ = [
     "record",
     "refine",
     "refinement",
+    "render",
     "replay",
     "scalarset",
     "sequence",
@@ -177,6 +179,7 @@ _HOMES = {
     "isrcheck.checker.analysis.refinement.refinement_result": ("Refined",),
     "isrcheck.checker.analysis.refinement.refinement_check": ("refine",),
     "isrcheck.checker.analysis.replay": ("replay",),
+    "isrcheck.checker.report.outputs": ("render",),
     "isrcheck.checker.results.result": (
         "CheckpointRefused", "EvaluationFailure", "Finding", "Instance", "LimitTooSmall", "PropertyFinding",
         "Result", "Step", "Trace",

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from isrcheck.checker.cli.options import assignment, once
-from isrcheck.checker.cli.output_files import (
-    STDOUT,
-    plot_file,
-    require_different,
-    require_writable,
-    write_json,
-    write_plot,
-)
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
@@ -50,14 +44,13 @@ def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
 @click.option("--diff", "other", metavar="DIR", help="Compare with another dataset: count states that only one has.")
 @click.option("--model", metavar="FILE", help="The model's file, if the model is your own.")
 @click.option("--model-b", metavar="FILE", help="The file of the other dataset's model, if the model is your own.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the description as JSON; - is standard output.")
-@click.option("--plot", type=plot_file, metavar="FILE", help="Write the description as plots, in SVG or PNG.")
+@output_options("analyze")
 @click.option("--decode", metavar="DIR", help="Write tables of states, transitions and traces in a new folder.")
 @click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
     folder: str, variables: tuple[str, ...], other: str | None, model: str | None, model_b: str | None,
-    json_path: str | None, plot: str | None, decode: str | None, master: str | None, conf: dict[str, str],
+    decode: str | None, master: str | None, conf: dict[str, str], **options: Any,
 ) -> None:  # fmt: skip
     """Describes the dataset in DIR: states by level, steps by action, bounds that were hit, out-degrees of states.
 
@@ -72,10 +65,9 @@ def command(
     """
     if model_b is not None and other is None:
         raise click.UsageError("--model-b goes with --diff")
-    require_different({"--json": json_path, "--plot": plot})
-    on_stdout = STDOUT in (json_path, plot)
-    require_writable(json_path)
-    require_writable(plot)
+    outputs = Outputs("analyze", options)
+    outputs.require_different()
+    outputs.require_writable()
     from isrcheck.checker.datasets import dataset_summary
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.engines.spark.cluster import Cluster
@@ -93,14 +85,11 @@ def command(
         origin, spark = _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
         if compared is not None:
             _compare(spark, (dataset, compared), origin, model_b, data)
-    click.echo("\n".join(dataset_summary.text(data)), err=on_stdout)
-    if json_path is not None:
-        write_json(json_path, data)
-    if plot is not None:
-        write_plot(plot, plotted(dataset_summary.panels(data)))
+    outputs.print("\n".join(dataset_summary.text(data)))
     found = data.get("difference", {})
-    if any(side["levels"] for name, side in found.items() if name.startswith("only_in_")):
-        raise click.exceptions.Exit(Exit.DIFFERENCE)
+    differ = any(side["levels"] for name, side in found.items() if name.startswith("only_in_"))
+    contents = SimpleNamespace(to_json=lambda: data, to_plot=lambda: plotted(dataset_summary.panels(data)))
+    outputs.finish(contents, Exit.DIFFERENCE if differ else Exit.HOLDS)
 
 
 def _leaves(dataset: Any, variables: tuple[str, ...]) -> list[int]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from isrcheck.checker.cli import options as completing
-from isrcheck.checker.cli.ci import ci_options, mermaid_option
 from isrcheck.checker.cli.exit_status import tell
 from isrcheck.checker.cli.options import (
     cluster_of,
@@ -30,9 +29,10 @@ from isrcheck.checker.cli.options import (
     storing_of,
     storing_options,
 )
-from isrcheck.checker.cli.result_output import Output, deliver, html_option
+from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
 from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.report.outputs import Answered, Unfinished
 from isrcheck.checker.results.errors import failure_of
 from isrcheck.model.language.profiles import BARE
 
@@ -103,7 +103,7 @@ OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "res
 class Question:
     """The options of `isrcheck check`.
 
-    `fairness`, `cluster`, `output`, `keeping` and `storing` each combine several options.
+    `fairness`, `cluster`, `outputs`, `keeping` and `storing` each combine several options.
     """
 
     model: str | None
@@ -128,7 +128,7 @@ class Question:
     controls: tuple[str, ...]
     fixes: bool
     cluster: Cluster | None
-    output: Output
+    outputs: Outputs
     keeping: Keeping | None
     storing: Storing
 
@@ -157,11 +157,7 @@ class Question:
 @click.option("--continue", "keep_going", is_flag=True, help="Explore everything, also past violations.")
 @click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
 @click.option("--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers.")
-@click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
-@click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
-@html_option
-@mermaid_option
-@ci_options
+@output_options("check")
 @limits_options
 @click.option(
     "--depth",
@@ -196,20 +192,23 @@ def _check(options: dict[str, Any]) -> None:
     keeping = keeping_of(options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every"))
     fairness = fairness_of(options)
     storing = storing_of(options.pop("store"), options.pop("store_folder"))
-    output, cluster = Output.taken(options), cluster_of(options["engine"], spark)
-    question = Question(**options, cluster=cluster, output=output, keeping=keeping, storing=storing, fairness=fairness)
+    outputs, cluster = Outputs("check", options), cluster_of(options["engine"], spark)
+    question = Question(
+        **options, cluster=cluster, outputs=outputs, keeping=keeping, storing=storing, fairness=fairness
+    )
     _require_one_question(question)
-    output.require_apart()
+    outputs.require_different()
     scenario = None
     try:
         scenario = _scenario(question)
-        result = _answer(question, scenario)
+        answered = _answer(question, scenario)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
         if failure is not None:
-            output.write_failure(question.model or question.scenario or "", question.settings, question.engine, failure)
+            model = question.model or question.scenario or ""
+            outputs.write_unfinished(Unfinished(model, question.settings, question.engine, failure))
         raise
-    _deliver(question, result, scenario)
+    _deliver(question, answered, scenario)
 
 
 def _require_one_question(question: Question) -> None:
@@ -236,13 +235,12 @@ def _scenario(question: Question) -> Scenario | None:
     return one(question.scenario)
 
 
-def _answer(question: Question, scenario: Scenario | None) -> Result:
+def _answer(question: Question, scenario: Scenario | None) -> Answered:
     """Answers the question by a search. Mistakes in the question are reported before the search begins."""
-    question.output.require_writable()
+    question.outputs.require_writable()
     from isrcheck.checker.registry.loader import blaming, load_model_class
 
     loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
-    question.output.loaded = loaded
     settings = settings_of(loaded.cls, loaded.name, question.settings)
     invariants, profile, liveness = question.invariants or None, question.profile, question.liveness
     fairness = question.fairness
@@ -288,7 +286,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Result:
         settle(scenario, loaded, question.settings, result)
     with blaming(loaded.origin):
         _explain(question, scenario, loaded, result, controls)
-    return result
+    return Answered(result, loaded)
 
 
 def _controls(question: Question, loaded: LoadedModel, model: Model) -> list[Control]:
@@ -305,14 +303,14 @@ def _explain(
 ) -> None:
     """Compares the trace of each violated invariant with the controls, and adds the step at which each control differs.
 
-    A control is a fixed design, from the scenario or from --control. With --quiet, controls are compared only if a file
-    or annotations for GitHub are also written. With --fixes, other values of single settings are also tried.
+    A control is a fixed design, from the scenario or from --control. With --quiet, controls are compared only if there
+    is another output than the report. With --fixes, other values of single settings are also tried.
     """
     from isrcheck.checker.analysis.fix_search import explain_all
     from isrcheck.checker.scenarios.controls import controls_of
 
     # The report of --quiet does not show controls, so they are compared only for another output.
-    if result.verdict == "violated" and not (question.quiet and question.output.is_report_alone):
+    if result.verdict == "violated" and (question.outputs.chosen or not question.quiet):
         changed = settings_of(loaded.cls, loaded.name, question.settings)
         beside = [] if scenario is None else controls_of(scenario, loaded, changed)
         explain_all(result, loaded, [*beside, *controls])
@@ -337,19 +335,20 @@ def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -
         result.findings[named[0]] = replace(finding, alternatives=found)
 
 
-def _deliver(question: Question, result: Result, scenario: Scenario | None) -> None:
-    """Prints the report, writes the files, and ends the command."""
+def _deliver(question: Question, answered: Answered, scenario: Scenario | None) -> None:
+    """Prints the report, writes the outputs, and ends the command."""
     from isrcheck.checker.report.result_text import brief, report
     from isrcheck.checker.results.text_layout import Ink
+
+    result = answered.result
 
     def text(ink: Ink) -> str:
         told = brief(result, ink) if question.quiet else report(result, ink, question.plain)
         if scenario is not None:
-            assert question.output.loaded is not None
             from isrcheck.checker.scenarios.derived_files import expectation_lines
 
-            lines = expectation_lines(scenario, question.output.loaded, question.settings, result, ink)
+            lines = expectation_lines(scenario, answered.loaded, question.settings, result, ink)
             told += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
         return told
 
-    deliver(question.output, result, text)
+    deliver(question.outputs, answered, text)

@@ -15,7 +15,7 @@ import click
 
 from isrcheck.checker.cli import options as completing
 from isrcheck.checker.cli.options import Command, assignment, once, profile_option, seconds_of, settings_option, size_of
-from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.checker.cli.result_output import Outputs
 from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -208,19 +208,17 @@ def asked_of(options: dict[str, Any]) -> Asked | None:
     return Asked(sides, *bounds_of(options), plain, quiet)
 
 
-def behaviours(one: str | None, other: str | None, json_path: str | None, asked: Asked) -> NoReturn:
+def behaviours(one: str | None, other: str | None, outputs: Outputs, asked: Asked) -> NoReturn:
     """Compares the behaviours of two models, prints and writes the result, and ends the command."""
-    require_writable(json_path)
+    outputs.require_writable()
     from isrcheck.checker.analysis.inclusion.inclusion_check import compare
     from isrcheck.checker.report.inclusion_text import behaviours_text, headline
 
     with ExitStack() as leaving:
         found = compare(*asked.sides.resolved(one, other, leaving), asked.visible, asked.bounds)
         lines = [headline(found)] if asked.quiet else behaviours_text(found, plain=asked.plain)
-        click.echo("\n".join(lines), err=json_path == STDOUT)
-        if json_path is not None:
-            write_json(json_path, found.to_json())
-    raise click.exceptions.Exit(found.exit_code)
+        outputs.print("\n".join(lines))
+        outputs.finish(found, found.exit_code)
 
 
 _OPTIONS: Final = (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from isrcheck.checker.cli.options import settings_option
-from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.checker.cli.result_output import Outputs, output_options
 
 if TYPE_CHECKING:
     from isrcheck.checker.conformance.conformance_run import Report
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
 @click.option("--coverage", metavar="FOLDER", help="Add the coverage of Kafka's classes (JaCoCo) to this folder.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+@output_options("conform")
 def command(
     model: str,
     version: str | None,
@@ -46,7 +46,7 @@ def command(
     plain: bool,
     quiet: bool,
     coverage: str | None,
-    json_path: str | None,
+    **options: Any,
 ) -> None:
     """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
 
@@ -60,15 +60,14 @@ def command(
     (docs/how-to/real-systems.md): a difference on the list of known differences, and a difference because a setting of
     the path does not describe this version of Kafka.
     """
-    require_writable(json_path)
+    outputs = Outputs("conform", options)
+    outputs.require_writable()
     from isrcheck.checker.conformance.conformance_text import headline, report_text
 
     found = _found(model, version, settings, scenarios, walks, depth, seed, cover, keep_going, quiet, coverage)
     lines = [headline(found)] if quiet else report_text(found, plain)
-    click.echo("\n".join(lines), err=json_path == STDOUT)
-    if json_path is not None:
-        write_json(json_path, found.to_json())
-    raise click.exceptions.Exit(found.exit_code)
+    outputs.print("\n".join(lines))
+    outputs.finish(found, found.exit_code)
 
 
 def _found(

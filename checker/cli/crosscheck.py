@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from isrcheck.checker.cli.export import require_names
 from isrcheck.checker.cli.options import profile_option, seconds_of, settings_option, size_of
-from isrcheck.checker.cli.output_files import require_writable, write_json
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.results.errors import Failure
 from isrcheck.checker.results.result import Exit
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     type=click.Choice(["spin", "rumur"]),
     help="Compare only with this tool; may be repeated. Default: all installed tools.",
 )
-@click.option("--json", metavar="FILE", help="Write the comparison as JSON; - is standard output.")
+@output_options("crosscheck")
 @click.option(
     "--max-seconds", type=seconds_of, metavar="S", help="Give up if a command of a tool takes more than S seconds."
 )
@@ -43,9 +44,9 @@ def command(
     profile: str | None,
     invariants: tuple[str, ...],
     tools: tuple[str, ...],
-    json: str | None,
     max_seconds: float | None,
     max_memory: int,
+    **options: Any,
 ) -> None:
     """Explores MODEL completely, here and with other model checkers, and compares the results.
 
@@ -55,16 +56,16 @@ def command(
     Exit codes: 0 if all results agree, 10 if results differ, 153 if a tool is missing or fails. If the search here does
     not finish, the exit code is that of `isrcheck check`.
     """
-    require_writable(json)
+    outputs = Outputs("crosscheck", options)
+    outputs.require_writable()
     require_names(invariants)
     chosen = _tools(tools)
     ours = _ours(model, settings, profile, invariants)
     found = _theirs(model, settings, profile, invariants, chosen, max_seconds, max_memory, ours.generated_total)
-    _tell(ours, found)
+    outputs.print(_text(ours, found))
     agree = all(_same(ours, each) for each in found)
-    if json is not None:
-        write_json(json, _data(ours, found, agree))
-    raise click.exceptions.Exit(Exit.HOLDS if agree else Exit.DIFFERENCE)
+    contents = SimpleNamespace(to_json=lambda: _data(ours, found, agree))
+    outputs.finish(contents, Exit.HOLDS if agree else Exit.DIFFERENCE)
 
 
 def _tools(asked: tuple[str, ...]) -> tuple[str, ...]:
@@ -120,7 +121,7 @@ def _same(ours: Result, theirs: Found) -> bool:
     return counts and theirs.violated == (ours.verdict == "violated")
 
 
-def _tell(ours: Result, found: list[Found]) -> None:
+def _text(ours: Result, found: list[Found]) -> str:
     from isrcheck.checker.results.text_layout import columns
 
     verdict = {True: "violated", False: "holds"}
@@ -129,7 +130,7 @@ def _tell(ours: Result, found: list[Found]) -> None:
     for f in found:
         agrees = "agrees" if _same(ours, f) else "DIFFERS"
         rows.append((f"{f.tool} {f.version}", f"{f.distinct:,}", f"{f.generated:,}", verdict[f.violated], agrees))
-    click.echo("\n".join(columns(rows, indent="")))
+    return "\n".join(columns(rows, indent=""))
 
 
 def _data(ours: Result, found: list[Found], agree: bool) -> dict[str, Any]:

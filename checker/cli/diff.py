@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
@@ -9,21 +10,14 @@ import click
 from isrcheck.checker.cli import options as completing
 from isrcheck.checker.cli.comparison import asked_of, behaviours, behaviours_options
 from isrcheck.checker.cli.options import assignment, once
-from isrcheck.checker.cli.output_files import (
-    STDOUT,
-    plot_file,
-    require_different,
-    require_writable,
-    write_json,
-    write_plot,
-)
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.result import FORMAT, Exit
 
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.dataset_queries import Difference
     from isrcheck.checker.results.result import Trace
 
-OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
+OF_DATASETS: Final = ("model_a", "model_b", "master", "conf")
 
 
 @click.command("diff", short_help="Says what one model or dataset has and another has not.")
@@ -32,11 +26,10 @@ OF_DATASETS: Final = ("model_a", "model_b", "plot", "master", "conf")
 @behaviours_options
 @click.option("--model-a", metavar="FILE", help="The file of dataset A's model, if the model is your own.")
 @click.option("--model-b", metavar="FILE", help="The file of dataset B's model, if the model is your own.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the difference as JSON; - is standard output.")
-@click.option("--plot", type=plot_file, metavar="FILE", help="Write the difference of datasets as a plot (SVG or PNG).")
+@output_options("diff")
 @click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it.")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
-def command(one: str | None, other: str | None, json_path: str | None, **options: Any) -> None:
+def command(one: str | None, other: str | None, **options: Any) -> None:
     """Counts the states of dataset A that are not in dataset B, by level, and shows a shortest trace to one of them.
 
     States are compared by the common variables, which both datasets have with the same kind of values. States that
@@ -50,27 +43,26 @@ def command(one: str | None, other: str | None, json_path: str | None, **options
     Exit codes: 0 if there is no difference, 10 if there is one, 152 if a limit ended the search for what only A has, or
     the search for what only B has.
     """
+    outputs = Outputs("diff", options)
     of_datasets = {f"--{name.replace('_', '-')}": options.pop(name) for name in OF_DATASETS}
     asked = asked_of(options)
     if asked is None:
         if one is None or other is None:
             raise click.UsageError("Missing argument 'A' or 'B': the folders of two datasets, or --behaviours.")
-        datasets(one, other, json_path, *of_datasets.values())
-    for option, value in of_datasets.items():
+        datasets(one, other, outputs, *of_datasets.values())
+    for option, value in {**of_datasets, "--plot": outputs["plot"]}.items():
         if value:
             raise click.UsageError(f"{option} is for datasets; take it or --behaviours away")
-    behaviours(one, other, json_path, asked)
+    behaviours(one, other, outputs, asked)
 
 
 def datasets(
-    one: str, other: str, json_path: str | None, model_a: str | None, model_b: str | None, plot: str | None,
-    master: str | None, conf: dict[str, str],
+    one: str, other: str, outputs: Outputs, model_a: str | None, model_b: str | None, master: str | None,
+    conf: dict[str, str],
 ) -> NoReturn:  # fmt: skip
     """Counts the states of the dataset `one` that `other` lacks, shows a trace to one of them, and ends the command."""
-    require_different({"--json": json_path, "--plot": plot})
-    on_stdout = STDOUT in (json_path, plot)
-    require_writable(json_path)
-    require_writable(plot)
+    outputs.require_different()
+    outputs.require_writable()
     from isrcheck.checker.cli.analyze import judge_of
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.dataset_summary import whole
@@ -97,13 +89,11 @@ def datasets(
             judge = judge_of(spark, datasets[0], origins[0])
             trace = judge.replayed(judge.paths.to_state(found.least, found.first))
     data = _data(datasets, shared, found, trace, whole(datasets[1]))
-    click.echo("\n".join(_text(data, trace)), err=on_stdout)
-    if json_path is not None:
-        write_json(json_path, data)
-    if plot is not None:
-        series = {f"only in {one}": list(found.levels.values())}
-        write_plot(plot, plotted([Panel("states by the level of A", [*map(str, found.levels)], series)]))
-    raise click.exceptions.Exit(Exit.DIFFERENCE if found.levels else Exit.HOLDS)
+    outputs.print("\n".join(_text(data, trace)))
+    series = {f"only in {one}": list(found.levels.values())}
+    panel = Panel("states by the level of A", [*map(str, found.levels)], series)
+    contents = SimpleNamespace(to_json=lambda: data, to_plot=lambda: plotted([panel]))
+    outputs.finish(contents, Exit.DIFFERENCE if found.levels else Exit.HOLDS)
 
 
 def _data(

@@ -1,7 +1,4 @@
-"""Ends a command after an error with one line on standard error and a documented exit code.
-
-The JSON of a check that ended before it had a result.
-"""
+"""Ends a command after an error with one line on standard error and a documented exit code."""
 
 from __future__ import annotations
 
@@ -9,35 +6,11 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
 
 import click
 
 from isrcheck.checker.results.errors import Failure, failure_of
-from isrcheck.checker.results.result import Exit, Result
-
-
-def unanswered(model: str, settings: dict[str, Any], engine: str, reason: str, exit_code: int) -> dict[str, Any]:
-    """The JSON data of a result without explored states. The settings are as the user wrote them."""
-    return Result(
-        model=model,
-        settings=settings,
-        engine=engine,
-        verdict="incomplete",
-        exit_code=exit_code,
-        reason=reason,
-        initial_states=0,
-        levels=[],
-        generated={},
-        rejected=0,
-        left=0,
-        findings={},
-        bounds={},
-        actions_never_fired=[],
-        goals_never_reached=[],
-        unrolled=0 if engine in ("symbolic", "simulation") else None,
-    ).to_json()
-
+from isrcheck.checker.results.result import Exit
 
 DEBUG = "ISRCHECK_DEBUG"
 

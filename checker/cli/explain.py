@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from isrcheck.checker.cli.options import seconds_of, settings_option
-from isrcheck.checker.cli.output_files import STDOUT, require_different, require_writable, write_json, write_text
-from isrcheck.checker.cli.result_output import html_option
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.errors import Failure, failure_of
 from isrcheck.checker.results.result import Exit
 
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only the answer in one line, and no progress.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the answer as JSON; - is standard output.")
-@html_option
+@output_options("explain")
 def command(
     file: str,
     spec: str | None,
@@ -48,8 +48,7 @@ def command(
     max_seconds: float | None,
     plain: bool,
     quiet: bool,
-    json_path: str | None,
-    html: str | None,
+    **options: Any,
 ) -> None:
     """Looks for a behaviour of the model in which all lines of FILE occur, with hidden (unrecorded) steps between them.
 
@@ -63,22 +62,20 @@ def command(
     explained, 75 if the model is undefined in a state, 150 for a damaged file or an unknown name, 152 if a limit was
     reached first.
     """
-    require_different({"--json": json_path, "--html": html})
-    failure: Failure | None = None
+    outputs = Outputs("explain", options)
+    outputs.require_different()
     try:
-        require_writable(json_path)
-        require_writable(html)
+        outputs.require_writable()
         answer, loaded = _answer(file, spec, settings, at_most, max_states, max_seconds, quiet)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
-        if failure is None or json_path is None or failure.code == Exit.OUTPUT:
+        if failure is None or failure.code == Exit.OUTPUT:
             raise
         from isrcheck.checker.trace_validation.validation_result import unanswered
 
-        write_json(json_path, unanswered(file, failure.message, failure.code))
+        outputs.write_unfinished(SimpleNamespace(to_json=partial(unanswered, file, failure.message, failure.code)))
         raise
-    _deliver(answer, loaded, plain, quiet, json_path, html)
-    raise click.exceptions.Exit(answer.exit_code)
+    _deliver(answer, loaded, plain, quiet, outputs)
 
 
 def _answer(
@@ -140,14 +137,10 @@ def _progress(visited: int, explained: int) -> None:
         click.echo(f"\r\033[K{visited:,} states visited, {explained} lines explained", err=True, nl=False)
 
 
-def _deliver(
-    answer: Answer, loaded: LoadedModel, plain: bool, quiet: bool, json_path: str | None, html: str | None
-) -> None:
+def _deliver(answer: Answer, loaded: LoadedModel, plain: bool, quiet: bool, outputs: Outputs) -> NoReturn:
     from isrcheck.checker.trace_validation.validation_text import headline, page_of, report_text
 
     lines = [headline(answer)] if quiet else report_text(answer, plain=plain)
-    click.echo("\n".join(lines), err=STDOUT in (json_path, html))
-    if html is not None:
-        write_text(html, page_of(answer, loaded.cls(**answer.settings)))
-    if json_path is not None:
-        write_json(json_path, answer.to_json())
+    outputs.print("\n".join(lines))
+    page = partial(page_of, answer, loaded.cls(**answer.settings))
+    outputs.finish(SimpleNamespace(to_json=answer.to_json, to_html=page), answer.exit_code)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+
+from isrcheck.checker.cli.result_output import Outputs, output_options
 
 if TYPE_CHECKING:
     from isrcheck.checker.course.exercise import Exercise
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 @click.option(
     "--start", metavar="FILE", help="Begin an answer: write a file, or a folder with two scenarios, for you to change."
 )
-@click.option("--json", "json_file", metavar="FILE", help="Write the criteria as JSON; - is standard output.")
-def command(exercise: str | None, answer: str | None, start: str | None, json_file: str | None) -> None:
+@output_options("grade")
+def command(exercise: str | None, answer: str | None, start: str | None, **options: Any) -> None:
     """Says whether an ANSWER to an EXERCISE is right, criterion by criterion. The code of the answer is run.
 
     Without ANSWER it shows the exercise or, with --start, begins an answer. Without EXERCISE it lists all exercises. An
@@ -30,8 +32,9 @@ def command(exercise: str | None, answer: str | None, start: str | None, json_fi
 
     Exit codes: 0 if solved, 10 if not yet solved. Errors have the same exit codes as in the other commands.
     """
+    outputs = Outputs("grade", options)
     if exercise is None:
-        if start is not None or json_file is not None:
+        if start is not None or outputs.chosen:
             raise click.UsageError("--start and --json go with an EXERCISE; isrcheck grade lists them")
         _list()
         return
@@ -39,12 +42,12 @@ def command(exercise: str | None, answer: str | None, start: str | None, json_fi
 
     found = one(exercise)
     if start is not None:
-        if answer is not None or json_file is not None:
+        if answer is not None or outputs.chosen:
             raise click.UsageError("--start begins an answer; take ANSWER and --json away")
         _start(found, start)
     elif answer is not None:
-        _grade(found, answer, json_file)
-    elif json_file is not None:
+        _grade(found, answer, outputs)
+    elif outputs.chosen:
         raise click.UsageError("--json goes with an ANSWER")
     else:
         _show(found)
@@ -74,17 +77,13 @@ def _start(exercise: Exercise, target: str) -> None:
     click.echo(f"try: isrcheck grade {exercise.name} {target}")
 
 
-def _grade(exercise: Exercise, answer: str, json_file: str | None) -> None:
-    from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+def _grade(exercise: Exercise, answer: str, outputs: Outputs) -> NoReturn:
     from isrcheck.checker.course.grades import grade
 
-    require_writable(json_file)
+    outputs.require_writable()
     found = grade(exercise, Path(answer))
-    if json_file != STDOUT:
-        click.echo(_text(found))
-    if json_file is not None:
-        write_json(json_file, found.to_json())
-    raise click.exceptions.Exit(found.exit_code)
+    outputs.print(_text(found))
+    outputs.finish(found, found.exit_code)
 
 
 def _text(grade: Grade) -> str:

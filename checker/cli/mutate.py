@@ -9,7 +9,7 @@ import click
 
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at, seconds_of, size_of
-from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate only NAME; may be repeated.")
 @click.option("--scenarios", is_flag=True, help="Check mutants also in the recorded scenarios of MODEL.")
 @click.option("--show", type=click.IntRange(min=1), metavar="N", help="Check mutant N alone and print its trace.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+@output_options("mutate")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a mutant after N states.")
 @click.option(
     "--max-memory",
@@ -42,7 +42,6 @@ def command(
     actions: tuple[str, ...],
     scenarios: bool,
     show: int | None,
-    json_path: str | None,
     max_states: int | None,
     max_memory: int | None,
     max_seconds: float | None,
@@ -72,7 +71,8 @@ def command(
     its premise never comes true in MODEL. The exit code is also 152 if a property has no answer within the limits.
     """
     fairness, liveness = fairness_of(promised), promised["liveness"]
-    require_writable(json_path)
+    outputs = Outputs("mutate", promised)
+    outputs.require_writable()
     from isrcheck.checker.analysis.check import properties_of
     from isrcheck.checker.changes.mutation.further_checks import places
     from isrcheck.checker.changes.mutation.mutant_verdicts import Question
@@ -97,10 +97,8 @@ def command(
     found = mutation(question, lambda line: _tell(line, quiet), lambda number, _: show in (None, number))
     if show is not None:
         _require_number(found, show)
-    click.echo(_text(found, show, quiet), nl=False, err=json_path == STDOUT)
-    if json_path is not None:
-        write_json(json_path, found.to_json())
-    raise click.exceptions.Exit(found.exit_code)
+    outputs.print(_text(found, show, quiet))
+    outputs.finish(found, found.exit_code)
 
 
 def _tell(line: str, quiet: bool) -> None:
@@ -117,6 +115,6 @@ def _text(found: Mutation, show: int | None, quiet: bool) -> str:
     from isrcheck.checker.changes.mutation.mutation_table import headline, mutation_text
 
     if quiet:
-        return headline(found) + "\n"
+        return headline(found)
     shown = next((v.shown for v in found.verdicts if v.number == show), "")
-    return mutation_text(found) + (f"\n{shown}\n" if shown else "")
+    return mutation_text(found).removesuffix("\n") + (f"\n\n{shown}" if shown else "")

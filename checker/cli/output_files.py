@@ -5,15 +5,14 @@ Standard output, devices and pipes are written directly, so an error can leave a
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from isrcheck.checker.report.outputs import text_of
 from isrcheck.checker.results.errors import Failure, os_words
 from isrcheck.checker.results.result import Exit
 
@@ -89,21 +88,17 @@ def require_different(paths: dict[str, str | None]) -> None:
         named[file] = option
 
 
-def all_written(*writers: Callable[[], None]) -> None:
-    """Calls all writers, also after one has failed. Then raises `Failure` (153) with all messages if any failed."""
-    messages = []
-    for write in writers:
-        try:
-            write()
-        except Failure as failure:
-            messages.append(failure.message)
-    if messages:
-        raise Failure("; ".join(messages), Exit.OUTPUT)
+def write_content(path: str, content: Any) -> None:
+    """Writes the content of an output: text, data that is written as JSON, or a drawing."""
+    if isinstance(content, (str, dict)):
+        write_text(path, text_of(content))
+    else:
+        write_plot(path, content)
 
 
 def write_json(path: str, data: Any) -> None:
     """Writes data as JSON, completely or not at all, or to standard output (`-`)."""
-    write_text(path, json.dumps(data, indent=1) + "\n")
+    write_text(path, text_of(data))
 
 
 def write_text(path: str, text: str) -> None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at, seconds_of, size_of
-from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.results.errors import Failure, failure_of
 from isrcheck.checker.results.result import FORMAT, Exit
 from isrcheck.model.language.profiles import BARE
@@ -19,6 +18,7 @@ from isrcheck.model.language.profiles import BARE
 if TYPE_CHECKING:
     from isrcheck.checker.proofs.attempts import Attempt
     from isrcheck.checker.proofs.proof_result import ProofResult
+    from isrcheck.checker.results.text_layout import Ink
 
 
 @click.command("prove", short_help="Proves an invariant by induction, within bounds or without.")
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--houdini", is_flag=True, help="Drop lemmas that a step can break, until the rest is inductive.")
 @click.option("--mutants", is_flag=True, help="Check that the proof fails for models that lack a needed rule.")
 @click.option("--certificate", metavar="DIR", help="Write every obligation as SMT-LIB into a new folder.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the result as JSON; - is standard output.")
+@output_options("prove")
 @click.option(
     "--max-memory",
     type=size_of,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
 @click.option("--all", "every", is_flag=True, help="Show every counterexample to induction.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
-def command(model: str, settings: dict[str, str], json_path: str | None, **options: Any) -> None:
+def command(model: str, settings: dict[str, str], **options: Any) -> None:
     """Proves invariants of MODEL: they hold at the start, and every step keeps them.
 
     Without --profile the settings are the bare defaults, for which the shipped proofs were written.
@@ -53,16 +53,18 @@ def command(model: str, settings: dict[str, str], json_path: str | None, **optio
     Exit codes: 0 if proved, 10 if not proved (the invariants may still hold), 12 if an invariant is
     violated, 150 for an unknown name, 152 if a limit is reached.
     """
+    outputs = Outputs("prove", options)
     about = {"format": FORMAT, "prove": model, "settings": settings, "verdict": "incomplete"}
     try:
-        require_writable(json_path)
+        outputs.require_writable()
         result = _prove(model, settings, **options)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
-        if failure is not None and json_path is not None and failure.code != Exit.OUTPUT:
-            write_json(json_path, {**about, "reason": failure.message, "exit_code": failure.code})
+        if failure is not None and failure.code != Exit.OUTPUT:
+            about |= {"reason": failure.message, "exit_code": failure.code}
+            outputs.write_unfinished(SimpleNamespace(to_json=lambda: about))
         raise
-    _deliver(result, json_path, options["every"], options["quiet"])
+    _deliver(result, outputs, options["every"], options["quiet"])
 
 
 def _prove(
@@ -143,15 +145,10 @@ def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, resul
     write(Path(folder), model, proof, attempt, result)
 
 
-def _deliver(result: ProofResult, json_path: str | None, every: bool, quiet: bool) -> None:
+def _deliver(result: ProofResult, outputs: Outputs, every: bool, quiet: bool) -> NoReturn:
     from isrcheck.checker.report.proof_text import report, verdict_line
-    from isrcheck.checker.results.text_layout import Ink
 
-    stream = sys.stderr if json_path == STDOUT else sys.stdout
-    colour = stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-    ink = Ink(colour)
-    text = verdict_line(result, ink) + "\n" if quiet else report(result, ink, every)
-    click.echo(text, nl=False, err=json_path == STDOUT, color=colour)
-    if json_path is not None:
-        write_json(json_path, result.to_json())
-    raise click.exceptions.Exit(result.exit_code)
+    def text(ink: Ink) -> str:
+        return f"{verdict_line(result, ink)}\n" if quiet else report(result, ink, every)
+
+    deliver(outputs, result, text)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.ci import ci_options, mermaid_option
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import (
     control_option,
@@ -16,8 +15,9 @@ from isrcheck.checker.cli.options import (
     liveness_options,
     specification_options,
 )
-from isrcheck.checker.cli.result_output import Output, deliver, html_option
+from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.report.outputs import Answered, Unfinished
 from isrcheck.checker.results.errors import failure_of
 
 if TYPE_CHECKING:
@@ -38,11 +38,7 @@ if TYPE_CHECKING:
 )
 @liveness_options
 @click.option("--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers.")
-@click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
-@click.option("--itf", metavar="FILE", help="Write the counterexample as ITF; - is standard output.")
-@html_option
-@mermaid_option
-@ci_options
+@output_options("refine")
 @limits_options
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @control_option
@@ -58,26 +54,26 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
     12. With --liveness, the named liveness properties of the specification are also checked, with exit code 13 if one
     is violated.
     """
-    output, asked["fairness"] = Output.taken(asked), fairness_of(asked)
-    output.require_apart()
+    outputs, asked["fairness"] = Outputs("refine", asked), fairness_of(asked)
+    outputs.require_different()
     try:
-        output.require_writable()
-        found = _answer(model, settings, quiet, asked, output)
+        outputs.require_writable()
+        found, loaded = _answer(model, settings, quiet, asked)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
         if failure is not None:
-            output.write_failure(model, settings, "local", failure)
+            outputs.write_unfinished(Unfinished(model, settings, "local", failure))
         raise
     from isrcheck.checker.report.refinement_text import brief, report
 
     def text(ink: Ink) -> str:
         return brief(found, ink) if quiet else report(found, ink, plain)
 
-    output.beside = found.side_by_side()
-    deliver(output, found.result, text)
+    deliver(outputs, Answered(found.result, loaded, found.side_by_side()), text)
 
 
-def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any], output: Output) -> Refined:
+def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any]) -> tuple[Refined, LoadedModel]:
+    """The result, and the model with the history variables that the mapping needs."""
     from isrcheck.checker.analysis.refinement.mapping_registry import historic, load_mapping, load_specification
     from isrcheck.checker.analysis.refinement.refinement_check import refine
     from isrcheck.checker.cli.progress import Watcher
@@ -89,7 +85,6 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
     from isrcheck.checker.scenarios.controls import named
 
     _, mapping = load_mapping(loaded, specification, asked["mapping"])
-    output.loaded = historic(loaded, mapping)
     settings = settings_of(loaded.cls, loaded.name, texts)
     _, instance, _ = resolved(loaded, settings, asked.get("profile"))
     with blaming(loaded.origin):
@@ -101,7 +96,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
         found = refine(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)
     with blaming(loaded.origin):
         _explain(found, loaded, controls, mapping)
-    return found
+    return found, historic(loaded, mapping)
 
 
 def _explain(found: Refined, loaded: LoadedModel, controls: list[Control], mapping: Any) -> None:

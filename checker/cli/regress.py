@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
-from isrcheck.checker.cli.ci import Reports, ci_options
 from isrcheck.checker.cli.options import meant, seconds_of, shipped_option
-from isrcheck.checker.cli.output_files import write_json, write_text
-from isrcheck.checker.cli.result_output import Output, html_option
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.errors import Failure, failure_of
 from isrcheck.checker.results.result import FORMAT, Exit
 
 if TYPE_CHECKING:
+    from isrcheck.checker.report.test_cases import Case, Verdicts
     from isrcheck.checker.results.exploration import Limits
     from isrcheck.checker.scenarios.derived_files import Derived
     from isrcheck.checker.scenarios.overview import Shown
@@ -70,13 +69,41 @@ class Regression:
         return {key: getattr(self, key) for key in shown} | {"exit_code": self.code}
 
 
+@dataclass
+class Regressions:
+    """The outcomes of all scenarios, as the subject of outputs. `failure` is the error that ended the command."""
+
+    outcomes: list[Regression]
+    exit_code: int
+    failure: Failure | None
+
+    def fail(self, failure: Failure) -> None:
+        self.exit_code, self.failure = failure.code, failure
+
+    def to_json(self) -> dict[str, Any]:
+        reason, scenarios = self.failure and self.failure.message, [outcome.to_json() for outcome in self.outcomes]
+        return {"format": FORMAT, "exit_code": self.exit_code, "reason": reason, "scenarios": scenarios}
+
+    def to_html(self) -> str:
+        from isrcheck.checker.scenarios.overview import overview_page
+
+        return overview_page(_total(self.outcomes), [_shown(outcome) for outcome in self.outcomes])
+
+    def verdicts(self) -> Verdicts:
+        """Each scenario is a test case at line 1 of its `scenario.toml`."""
+        from isrcheck.checker.report.test_cases import Verdicts, unfinished
+
+        cases = [_case(outcome) for outcome in self.outcomes]
+        if self.failure is not None:
+            cases.append(unfinished("scenarios", self.failure.message, self.failure.code))
+        return Verdicts(cases, self.exit_code, {}, "isrcheck regress", _total(self.outcomes))
+
+
 @click.command("regress", short_help="Derives scenarios again and explains what has changed.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @shipped_option
 @click.option("--update", is_flag=True, help="Rewrite the generated files after showing the difference.")
-@click.option("--json", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
-@html_option
-@ci_options
+@output_options("regress")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a scenario after N states.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a scenario after S seconds.")
@@ -98,9 +125,9 @@ def command(
     run, the exit code says why (for example: 75 if its model cannot be evaluated, 150 if the scenario is damaged, 152
     if a limit is reached). With --update, a difference from the recorded files does not lead to exit code 10.
     """
-    output = Output.taken(options)
-    output.require_apart()
-    output.require_writable()
+    outputs = Outputs("regress", options)
+    outputs.require_different()
+    outputs.require_writable()
     from isrcheck.checker.engines.explicit.search import processors
     from isrcheck.checker.results.exploration import Limits
     from isrcheck.checker.scenarios.collection import OWN, folders
@@ -113,25 +140,21 @@ def command(
     outcomes: list[Regression] = []
     failure: Failure | None = None
     try:
-        derive = partial(_derived, limits=Limits(max_states, max_seconds), told=output.html is not None)
+        derive = partial(_derived, limits=Limits(max_states, max_seconds), told=outputs["html"] is not None)
         for outcome in _regressions(folders(meant(paths, shipped)), derive, workers or processors(), update):
             outcomes.append(outcome)
-            click.echo("\n".join(_text(outcome)), err=output.to_stdout)
+            outputs.print("\n".join(_text(outcome)))
             if outcome.code == Exit.INTERRUPTED:
                 raise KeyboardInterrupt
-        click.echo(_total(outcomes), err=output.to_stdout)
+        outputs.print(_total(outcomes))
     except (Exception, KeyboardInterrupt) as error:
         failure = failure_of(error)
         if failure is None or isinstance(error, BrokenPipeError):
             raise
     code = next(c for c in ORDER if c in {o.code for o in outcomes}) if failure is None else failure.code
-    _write_reports(output.reports, outcomes, code, failure)
-    if output.html is not None and outcomes:
-        failure = _write_page(output.html, outcomes) or failure
-        code = code if failure is None else failure.code
-    if output.json is not None:
-        reason, scenarios = failure and failure.message, [outcome.to_json() for outcome in outcomes]
-        write_json(output.json, {"format": FORMAT, "exit_code": code, "reason": reason, "scenarios": scenarios})
+    if not outcomes:
+        outputs.chosen.pop("html", None)
+    failure = outputs.write(Regressions(outcomes, code, failure)) or failure
     raise failure or click.exceptions.Exit(code)
 
 
@@ -236,27 +259,6 @@ def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
     return outcome
 
 
-def _write_reports(reports: Reports, outcomes: list[Regression], code: int, failure: Failure | None) -> None:
-    """Writes the reports for continuous integration. Each scenario is a test case at line 1 of its `scenario.toml`."""
-    from isrcheck.checker.report.test_cases import Case, Location, Outcome, unfinished
-    from isrcheck.checker.results.text_layout import repository_path
-    from isrcheck.checker.scenarios.scenario import FILE
-
-    words: dict[str, Outcome] = {"NOT RUN": "error", "NOT AS EXPECTED": "failed", "DRIFT": "failed"}
-    cases = []
-    for outcome in outcomes:
-        first, *rest = _text(outcome)
-        place = Location(repository_path(str(Path(outcome.folder) / FILE)), 1, 1)
-        message = " ".join([" ".join(first.split()), *rest[:1]])
-        rule = "The scenario is as recorded and as expected."
-        status = words.get(outcome.status, "passed")
-        text = "\n".join([first, *rest])
-        cases.append(Case("scenarios", outcome.name, status, message, rule, text, place, seconds=outcome.seconds))
-    if failure is not None:
-        cases.append(unfinished("scenarios", failure.message, failure.code))
-    reports.write_cases(cases, code, {}, "isrcheck regress", _total(outcomes))
-
-
 # --- telling --------------------------------------------------------------------------------------------------------
 
 
@@ -282,15 +284,19 @@ def _total(outcomes: list[Regression]) -> str:
     return f"{plural(len(outcomes), 'scenario')}: {', '.join(f'{n} {status}' for status, n in counted)}"
 
 
-def _write_page(path: str, outcomes: list[Regression]) -> Failure | None:
-    """Writes the page with all outcomes. Returns the failure if the file cannot be written, else None."""
-    from isrcheck.checker.scenarios.overview import overview_page
+def _case(outcome: Regression) -> Case:
+    from isrcheck.checker.report.test_cases import Case, Location, Outcome
+    from isrcheck.checker.results.text_layout import repository_path
+    from isrcheck.checker.scenarios.scenario import FILE
 
-    try:
-        write_text(path, overview_page(_total(outcomes), [_shown(outcome) for outcome in outcomes]))
-    except Failure as failure:
-        return failure
-    return None
+    words: dict[str, Outcome] = {"NOT RUN": "error", "NOT AS EXPECTED": "failed", "DRIFT": "failed"}
+    first, *rest = _text(outcome)
+    place = Location(repository_path(str(Path(outcome.folder) / FILE)), 1, 1)
+    message = " ".join([" ".join(first.split()), *rest[:1]])
+    rule = "The scenario is as recorded and as expected."
+    status = words.get(outcome.status, "passed")
+    text = "\n".join([first, *rest])
+    return Case("scenarios", outcome.name, status, message, rule, text, place, seconds=outcome.seconds)
 
 
 def _shown(outcome: Regression) -> Shown:

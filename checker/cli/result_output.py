@@ -1,164 +1,163 @@
-"""Delivers a result: prints the report, then writes the files.
+"""Delivers what a command found: prints the report, then writes the outputs that the command line asks for.
 
-If the report or one of the files cannot be written, the other files are still written.
+The options come from the table `isrcheck.checker.report.outputs`. If the report or one of the files cannot be written,
+the other files are still written.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 import click
 
-from isrcheck.checker.cli.ci import Reports
-from isrcheck.checker.cli.output_files import STDOUT, require_different, require_writable, write_json, write_text
+from isrcheck.checker.cli.output_files import (
+    STDOUT,
+    plot_file,
+    require_different,
+    require_writable,
+    svg_file,
+    write_content,
+)
+from isrcheck.checker.report.outputs import SUMMARY, Output, Printed, outputs_of
 from isrcheck.checker.results.errors import Failure, os_words
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.registry.loader import LoadedModel
-    from isrcheck.checker.results.result import Result
     from isrcheck.checker.results.text_layout import Ink
 
-html_option = click.option(
-    "--html", metavar="FILE", help="Write the report as a page for a browser; - is standard output."
-)
+Command = TypeVar("Command", bound=Callable[..., Any])
+PICTURES = {"svg": svg_file, "plot": plot_file}
+"""The outputs whose files must have one of a few endings."""
 
 
-@dataclass
-class Output:
-    """The files that the options name. If a file is `-` (standard output), the report goes to standard error.
+def output_options(name: str) -> Callable[[Command], Command]:
+    """Adds the options for the outputs that can show the results of the command `name`."""
 
-    `loaded` is the model, once it is loaded. The page and the reports for continuous integration need the model.
-    `isrcheck refine` sets `beside`: the result with the specification's states added to its traces. The page then shows
-    `beside` in place of the result.
+    def added(command: Command) -> Command:
+        for each in reversed(outputs_of(name)):
+            about: dict[str, Any] = {"metavar": "FILE", "type": PICTURES.get(each.name, str)}
+            command = click.option(each.option, help=each.help, **about if each.is_file else {"is_flag": True})(command)
+        return command
+
+    return added
+
+
+class Outputs:
+    """The outputs that a command line asks for. If a file is `-` (standard output), the report goes to standard error.
+
+    A subject (such as `Answered`) is what the command found, with the methods that the outputs need. If it has a method
+    `fail`, this method hears of each output that cannot be written.
     """
 
-    json: str | None = None
-    itf: str | None = None
-    html: str | None = None
-    reports: Reports = field(default_factory=Reports)
-    loaded: LoadedModel | None = field(default=None, repr=False)
-    beside: Result | None = field(default=None, repr=False)
+    def __init__(self, command: str, options: dict[str, Any]) -> None:
+        """Removes the options for outputs from the options of a command."""
+        given = [(each, options.pop(each.name)) for each in outputs_of(command)]
+        self.chosen: dict[str, tuple[Output, Any]] = {each.name: (each, value) for each, value in given if value}
 
-    def __post_init__(self) -> None:
-        self.reports.to_stderr = self.to_stdout
-
-    @classmethod
-    def taken(cls, options: dict[str, Any]) -> Output:
-        """Removes the options for files from the options of a command, and returns the files."""
-        return cls(
-            **{name: options.pop(name, None) for name in ("json", "itf", "html")}, reports=Reports.taken(options)
-        )
+    def __getitem__(self, name: str) -> Any:
+        """The file of an output, or None if the output is not asked for."""
+        return self.chosen[name][1] if name in self.chosen else None
 
     @property
     def files(self) -> dict[str, str | None]:
         """The file that each option names."""
-        return {"--json": self.json, "--itf": self.itf, "--html": self.html, **self.reports.files}
-
-    @property
-    def is_report_alone(self) -> bool:
-        """True if the printed report is the only output: no file, and no annotations for GitHub."""
-        return not self.reports.github and not any(self.files.values())
-
-    def require_apart(self) -> None:
-        """Raises a usage error if two options name the same file."""
-        require_different(self.files)
-
-    def require_writable(self) -> None:
-        for path in self.files.values():
-            require_writable(path)
+        return {each.option: path for each, path in self.chosen.values() if each.is_file}
 
     @property
     def to_stdout(self) -> bool:
         return STDOUT in self.files.values()
 
-    def write(self, result: Result) -> Failure | None:
-        """Writes the files, and returns the last failure, or None. Raises `Failure` if the JSON cannot be written.
+    def require_different(self, **others: str | None) -> None:
+        """Raises a usage error if two options name the same file. `others` are further options with their files."""
+        require_different({**self.files, **{f"--{name}": path for name, path in others.items()}})
 
-        The JSON is written last, so its `reason` can say which other file could not be written.
+    def require_writable(self) -> None:
+        for path in self.files.values():
+            require_writable(path)
+
+    def print(self, text: str) -> None:
+        """Prints lines of a report."""
+        click.echo(text, err=self.to_stdout)
+
+    def write(self, subject: Any) -> Failure | None:
+        """Writes the outputs. Returns one failure with the messages of all outputs that cannot be written, or None.
+
+        The JSON is written last, so its `reason` can say which other output could not be written. Raises `Failure` if
+        the JSON itself cannot be written.
         """
-        failure = None
-        for write in (self._write_itf, self._write_page, self._write_reports):
+        messages = []
+        for each, value in self._in_order():
             try:
-                write(result)
-            except Failure as unwritten:
-                failure = unwritten
-                _note_failure(result, unwritten.message)
-        if self.json is not None:
-            write_json(self.json, result.to_json())
-        return failure
+                self._write(each, value, subject)
+            except Failure as failure:
+                if each.name == "json":
+                    raise
+                messages.append(failure.message)
+                _note(subject, failure)
+        return Failure("; ".join(messages), Exit.OUTPUT) if messages else None
 
-    def write_failure(self, model: str, settings: dict[str, str], engine: str, failure: Failure) -> None:
-        """Writes the JSON, and the reports for continuous integration, after a check that gave no result.
+    def write_unfinished(self, subject: Any) -> None:
+        """Writes the outputs about a check that gave no result. Skips an output that cannot be written."""
+        for each, value in self._in_order():
+            if each.unfinished:
+                with suppress(Failure):
+                    self._write(each, value, subject)
 
-        A file that cannot be written is skipped silently.
-        """
-        from isrcheck.checker.cli.exit_status import unanswered
+    def finish(self, subject: Any, exit_code: int) -> NoReturn:
+        """Writes the outputs, and ends the command. Raises `Failure` if an output cannot be written."""
+        raise self.write(subject) or click.exceptions.Exit(exit_code)
 
-        self.reports.write_failure(model, settings, failure)
-        if self.json is not None:
-            with suppress(Failure):
-                write_json(self.json, unanswered(model, settings, engine, failure.message, failure.code))
+    def _in_order(self) -> Iterator[tuple[Output, Any]]:
+        return iter(sorted(self.chosen.values(), key=lambda pair: pair[0].name == "json"))
 
-    def _write_itf(self, result: Result) -> None:
-        if self.itf is None:
-            return
-        from isrcheck.checker.trace.itf import as_text, itf_of
-
-        data = itf_of(result)
-        if data is None:
-            click.echo(f"isrcheck: there is no counterexample; {self.itf} is not written", err=True)
+    def _write(self, each: Output, value: Any, subject: Any) -> None:
+        content = each.content(subject)
+        if isinstance(content, Printed):
+            self._print(content)
+        elif content is None:
+            click.echo(f"isrcheck: there is no counterexample; {value} is not written", err=True)
         else:
-            write_text(self.itf, as_text(data))
+            write_content(value, content)
 
-    def _write_page(self, result: Result) -> None:
-        if self.html is None:
-            return
-        from isrcheck.checker.registry.loader import blaming
-        from isrcheck.checker.report.pages.report_page import report_page
-
-        assert self.loaded is not None
-        with blaming(self.loaded.origin):
-            text = report_page(self.beside or result, self.loaded)
-        write_text(self.html, text)
-
-    def _write_reports(self, result: Result) -> None:
-        self.reports.write(result, self.loaded)
+    def _print(self, content: Printed) -> None:
+        for line in content.lines:
+            self.print(line)
+        path = os.environ.get(SUMMARY)
+        if path:
+            try:
+                with open(path, "a", encoding="utf-8") as file:
+                    file.write(content.summary)
+            except OSError as error:
+                raise Failure(f"cannot write {SUMMARY} ({path}): {error.strerror}", Exit.OUTPUT) from None
 
 
-def deliver(output: Output, result: Result, text: Callable[[Ink], str]) -> None:
-    """Prints the report, then writes the files, and ends the command with the exit code of the result.
+def deliver(outputs: Outputs, subject: Any, text: Callable[[Ink], str]) -> NoReturn:
+    """Prints the report, then writes the outputs, and ends the command with the exit code of the subject.
 
     Raises `Failure` if the report cannot be printed or a file cannot be written. Raises BrokenPipeError if the reader
     of the report has gone. All files that can be written are written before an error is raised.
     """
     from isrcheck.checker.results.text_layout import Ink
 
-    ink = Ink(_coloured(sys.stderr if output.to_stdout else sys.stdout))
+    ink = Ink(_coloured(sys.stderr if outputs.to_stdout else sys.stdout))
     unprinted: Exception | None = None
     try:
-        click.echo(text(ink), nl=False, err=output.to_stdout, color=ink.colour)
+        click.echo(text(ink), nl=False, err=outputs.to_stdout, color=ink.colour)
     except OSError as error:
-        message = f"the report cannot be printed: {os_words(error)}"
-        unprinted = error if isinstance(error, BrokenPipeError) else Failure(message, Exit.OUTPUT)
-        _note_failure(result, message)
-    failure = output.write(result)
-    if unprinted is not None:
-        raise unprinted
-    if failure is not None:
-        raise failure
-    raise click.exceptions.Exit(result.exit_code)
+        failure = Failure(f"the report cannot be printed: {os_words(error)}", Exit.OUTPUT)
+        unprinted = error if isinstance(error, BrokenPipeError) else failure
+        _note(subject, failure)
+    unwritten = outputs.write(subject)
+    raise unprinted or unwritten or click.exceptions.Exit(subject.exit_code)
 
 
-def _note_failure(result: Result, message: str) -> None:
-    """Notes in a result that some of its output failed."""
-    result.exit_code = Exit.OUTPUT
-    result.reason = message if result.reason is None else f"{result.reason}; {message}"
+def _note(subject: Any, failure: Failure) -> None:
+    if hasattr(subject, "fail"):
+        subject.fail(failure)
 
 
 def _coloured(stream: Any) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from contextlib import ExitStack
+from types import SimpleNamespace
 from typing import Any
 
 import click
 
 from isrcheck.checker.cli import options as completing
 from isrcheck.checker.cli.comparison import Sides, bounds_of, bounds_options, side_options
-from isrcheck.checker.cli.output_files import STDOUT, require_different, require_writable, write_json, write_text
+from isrcheck.checker.cli.result_output import Outputs, output_options
 
 
 @click.command("review", short_help="Says what a change of a model changes, on one page.")
@@ -29,9 +30,7 @@ from isrcheck.checker.cli.output_files import STDOUT, require_different, require
     "--mutate", is_flag=True, help="Mutate changed actions, and show mutants that no invariant or property detects."
 )
 @click.option("--prove", is_flag=True, help="Say whether the proof of each version succeeds.")
-@click.option("--markdown", metavar="FILE", help="Write the review as Markdown, for a comment on a pull request.")
-@click.option("--html", metavar="FILE", help="Write the review as a page.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the review as JSON; - is standard output.")
+@output_options("review")
 @click.option("--quiet", is_flag=True, help="Print only the first three lines; no progress.")
 def command(
     old: str | None,
@@ -40,9 +39,6 @@ def command(
     no_scenarios: bool,
     mutate: bool,
     prove: bool,
-    markdown: str | None,
-    html: str | None,
-    json_path: str | None,
     quiet: bool,
     **options: Any,
 ) -> None:
@@ -56,13 +52,14 @@ def command(
     Exit codes: 0 if everything that held still holds, 12 if an invariant that held (or is new) is violated, 13 if a
     property that held (or is new) is violated, 75 if a model cannot be evaluated, 152 if a question stays open.
     """
-    files = {"--markdown": markdown, "--html": html, "--json": json_path}
-    require_different(files)
-    for path in files.values():
-        require_writable(path)
+    outputs = Outputs("review", options)
+    outputs.require_different()
+    outputs.require_writable()
     sides = Sides.of(options)
     from isrcheck.checker.changes.review import review_formats
     from isrcheck.checker.changes.review.change_review import Wanted, review
+    from isrcheck.checker.changes.review.review_formats import review_page
+    from isrcheck.checker.changes.review.review_sections import sections
     from isrcheck.checker.changes.review.review_summary import essence
     from isrcheck.checker.results.exploration import Limits
 
@@ -72,17 +69,13 @@ def command(
     with ExitStack() as leaving:
         found = review(*sides.resolved(old, new, leaving, ("OLD", "NEW")), wanted, lambda text: _tell(text, quiet))
         lines = list(essence(found)) if quiet else review_formats.text(found)
-        click.echo("\n".join(lines), err=STDOUT in files.values())
-        if markdown is not None:
-            write_text(markdown, review_formats.markdown(found))
-        if html is not None:
-            from isrcheck.checker.changes.review.review_formats import review_page
-            from isrcheck.checker.changes.review.review_sections import sections
-
-            write_text(html, review_page(essence(found), sections(found), found.behaviours))
-        if json_path is not None:
-            write_json(json_path, found.to_json())
-    raise click.exceptions.Exit(found.exit_code)
+        outputs.print("\n".join(lines))
+        contents = SimpleNamespace(
+            to_json=found.to_json,
+            to_markdown=lambda: review_formats.markdown(found),
+            to_html=lambda: review_page(essence(found), sections(found), found.behaviours),
+        )
+        outputs.finish(contents, found.exit_code)
 
 
 def _tell(text: str, quiet: bool) -> None:

@@ -8,8 +8,9 @@ import click
 
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import seconds_of
-from isrcheck.checker.cli.result_output import Output, deliver
+from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.report.outputs import Answered, Unfinished
 from isrcheck.checker.results.errors import failure_of
 
 if TYPE_CHECKING:
@@ -45,8 +46,7 @@ DEPTH: Final = 100
 @click.option("--seconds", type=seconds_of, metavar="S", help="Walk for S seconds.")
 @click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core.")
-@click.option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
-@click.option("--itf", metavar="FILE", help="Write the shortest counterexample as ITF; - is standard output.")
+@output_options("simulate")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> None:
     """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it finds.
@@ -56,20 +56,20 @@ def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> 
     means that the time (--seconds) ended too early: before all of --walks were done or, if --walks is not given, before
     the first walk was done.
     """
-    output = Output.taken(asked)
-    output.require_apart()
+    outputs = Outputs("simulate", asked)
+    outputs.require_different()
     try:
-        output.require_writable()
-        result = _answer(model, settings, quiet, asked)
+        outputs.require_writable()
+        answered = _answer(model, settings, quiet, asked)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
         if failure is not None:
-            output.write_failure(model, settings, "simulation", failure)
+            outputs.write_unfinished(Unfinished(model, settings, "simulation", failure))
         raise
-    deliver(output, result, _text(result, quiet))
+    deliver(outputs, answered, _text(answered.result, quiet))
 
 
-def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any]) -> Result:
+def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any]) -> Answered:
     from isrcheck.checker.analysis.check import resolved
     from isrcheck.checker.analysis.simulate import simulate
     from isrcheck.checker.cli.progress import Watcher
@@ -82,7 +82,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
         loaded.chosen(asked["invariants"])
     resolved(loaded, settings, asked["profile"])
     with Watcher(quiet=quiet) as watcher:
-        return simulate(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)
+        return Answered(simulate(loaded, settings, **asked, report=watcher.report, stage=watcher.stage), loaded)
 
 
 def _text(result: Result, quiet: bool) -> Any:

@@ -5,20 +5,14 @@ from __future__ import annotations
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final
 
 import click
 
 from isrcheck.checker.analysis.sweep.matrix import Cell
 from isrcheck.checker.cli.options import assignment, once, size_of
-from isrcheck.checker.cli.output_files import (
-    STDOUT,
-    plot_file,
-    require_different,
-    require_writable,
-    write_json,
-    write_plot,
-)
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.result import FORMAT, Exit
 
 ORDER: Final = (*Exit.PRECEDENCE[:-2], Exit.UNKNOWN, *Exit.PRECEDENCE[-2:])
@@ -30,20 +24,19 @@ The exit code of the command is the first code in this order that a check has.
 
 @click.command("sweep", short_help="Checks a matrix of models, settings and invariants.")
 @click.argument("file", metavar="FILE")
-@click.option("--json", "json_path", metavar="FILE", help="Write the outcomes as JSON; - is standard output.")
+@output_options("sweep")
 @click.option(
     "--results",
     metavar="FILE",
     help="Append each outcome to this file. Skip checks with a verdict in it, unless the model or isrcheck changed.",
 )
-@click.option("--plot", type=plot_file, metavar="FILE", help="Write heat maps of the verdicts, in SVG or PNG.")
-@click.option("--axes", metavar="A,B", help="The two settings of the heat maps; the first is the horizontal axis.")
+@click.option("--axes", metavar="A,B", help="The settings on the axes of the plots; A is the horizontal axis.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--master", metavar="URL", help="Run the checks as tasks of Spark at this address (local[*], yarn, ...).")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
 def command(
-    file: str, json_path: str | None, results: str | None, plot: str | None, axes: str | None, workers: int | None,
-    master: str | None, conf: dict[str, str],
+    file: str, results: str | None, axes: str | None, workers: int | None, master: str | None, conf: dict[str, str],
+    **options: Any,
 ) -> None:  # fmt: skip
     """Runs the checks of FILE (TOML, see docs/how-to/scenarios.md), each with the local engine, and prints a table.
 
@@ -54,16 +47,16 @@ def command(
         raise click.UsageError("--conf is a setting of Spark; say with --master where it runs")
     if master is not None and workers is not None:
         raise click.UsageError("--workers is for this machine; with --master, Spark says how many there are")
-    if axes is not None and plot is None:
+    outputs = Outputs("sweep", options)
+    if axes is not None and outputs["plot"] is None:
         raise click.UsageError("--axes goes with --plot")
-    require_different({"--json": json_path, "--results": results, "--plot": plot})
-    for path in (json_path, plot):
-        require_writable(path)
+    outputs.require_different(results=results)
+    outputs.require_writable()
     from isrcheck.checker.analysis.sweep.heatmap import axes_of, heatmaps
     from isrcheck.checker.analysis.sweep.matrix import read
 
     cells = read(Path(file), size_of)
-    chosen = None if plot is None else axes_of(cells, [] if axes is None else axes.split(","))
+    chosen = None if outputs["plot"] is None else axes_of(cells, [] if axes is None else axes.split(","))
     found = _Found([asdict(cell) for cell in cells], results)
     try:
         _do(found, workers, master, conf)
@@ -71,12 +64,12 @@ def command(
         found.close()
     rows = [{**asdict(cell), **outcome} for cell, outcome in zip(cells, found.in_order, strict=True)]
     code = next(c for c in ORDER if c in {row["exit_code"] for row in rows})
-    click.echo("\n".join(_text([cell.title for cell in cells], rows)), err=STDOUT in (json_path, plot))
-    if json_path is not None:
-        write_json(json_path, {"format": FORMAT, "exit_code": code, "cells": rows})
-    if plot is not None and chosen is not None:
-        write_plot(plot, heatmaps(cells, found.in_order, chosen))
-    raise click.exceptions.Exit(code)
+    outputs.print("\n".join(_text([cell.title for cell in cells], rows)))
+    contents = SimpleNamespace(
+        to_json=lambda: {"format": FORMAT, "exit_code": code, "cells": rows},
+        to_plot=lambda: chosen and heatmaps(cells, found.in_order, chosen),
+    )
+    outputs.finish(contents, code)
 
 
 class _Found:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from isrcheck.checker.cli.options import seconds_of, size_of
-from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.errors import Failure, failure_of
 from isrcheck.checker.results.result import Exit
 
@@ -22,13 +23,13 @@ if TYPE_CHECKING:
 @click.option("--proof", metavar="SPEC", help="The proof, if it is not a shipped one: my_proof.py.")
 @click.option("--patience", type=seconds_of, default="20", help="Seconds that cvc5 gets for each obligation.")
 @click.option("--z3-only", is_flag=True, help="Use only z3: cvc5 takes long for large certificates.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+@output_options("verify-proof")
 @click.option(
     "--max-memory", type=size_of, metavar="SIZE", help="Stop before z3 takes more memory than SIZE: 512MB, 2GiB."
 )
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
-def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> None:
+def command(folder: str, quiet: bool, **options: Any) -> None:
     """Checks that the files of FOLDER are the obligations of its proof, and that z3 finds each of them unsatisfiable.
 
     An obligation is a formula that must be unsatisfiable for the proof to be valid. If cvc5 is installed, it is asked
@@ -39,20 +40,20 @@ def command(folder: str, json_path: str | None, quiet: bool, **options: Any) -> 
     condition fails), 150 if FOLDER is no certificate, or differs from the certificate that its model and proof give,
     152 if a limit is reached.
     """
+    outputs = Outputs("verify-proof", options)
     try:
-        require_writable(json_path)
+        outputs.require_writable()
         found = _verify(folder, quiet, **options)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = failure_of(error)
-        if failure is not None and json_path is not None and failure.code != Exit.OUTPUT:
+        if failure is not None and failure.code != Exit.OUTPUT:
             about = {"format": 1, "verify_proof": folder, "accepted": False, "reason": failure.message}
-            write_json(json_path, {**about, "exit_code": failure.code})
+            about |= {"exit_code": failure.code}
+            outputs.write_unfinished(SimpleNamespace(to_json=lambda: about))
         raise
     code = Exit.HOLDS if found.accepted else Exit.DIFFERENCE
-    click.echo(_text(found, quiet), err=json_path == STDOUT)
-    if json_path is not None:
-        write_json(json_path, {**found.to_json(), "exit_code": code})
-    raise click.exceptions.Exit(code)
+    outputs.print(_text(found, quiet))
+    outputs.finish(SimpleNamespace(to_json=lambda: {**found.to_json(), "exit_code": code}), code)
 
 
 def _verify(

@@ -66,6 +66,17 @@ class Case:
     seconds: float = 0.0
 
 
+@dataclass(frozen=True)
+class Verdicts:
+    """What the reports for continuous integration show. `headline` is the answer of the whole command in one line."""
+
+    cases: Sequence[Case]
+    exit_code: int
+    settings: dict[str, Any]
+    title: str
+    headline: str
+
+
 def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
     """The verdicts of a check, as test cases.
 

@@ -19,6 +19,7 @@ import sarif_om
 import xmlschema
 
 from isrcheck.checker.report.github import LARGEST, escaped, fenced, summary
+from isrcheck.checker.report.outputs import Output, outputs_of
 from isrcheck.checker.report.sarif import sarif
 from isrcheck.checker.report.test_cases import Case
 from tests.ci import hostile
@@ -284,3 +285,13 @@ def test_a_summary_is_never_larger_than_github_takes() -> None:
     assert len(found.encode()) < 1 << 20
     many = [Case("suite", f"case {n}", "failed", "m" * 1_000, "A rule.", text="text") for n in range(1_100)]
     assert len(summary(many, "title", "headline").encode()) == LARGEST
+
+
+@pytest.mark.parametrize("output", [pytest.param(each, id=each.name) for each in outputs_of("check") if each.is_file])
+def test_each_output_of_a_hostile_model_goes_to_a_file_or_to_standard_output(output: Output, tmp_path: Path) -> None:
+    path = tmp_path / f"out{output.ending}"
+    assert run("check", HOSTILE, output.option, path, "--quiet").code == 12
+    outcome = run("check", HOSTILE, output.option, "-", "--quiet")
+    assert outcome.code == 12
+    assert outcome.err.startswith("VIOLATED")
+    assert (len(outcome.out) > 0, outcome.out.count("\n")) == (True, path.read_text().count("\n"))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from isrcheck import check
+from isrcheck.checker.report.outputs import outputs_of
 from isrcheck.checker.scenarios.derived_files import summary
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.cli.running import Outcome, run
@@ -19,6 +20,8 @@ from tests.options.covering import Row, covering, pairs_of
 from tests.scenarios.shipped import FOLDERS
 
 ROOT = Path(__file__).parents[2] / "counterexamples"
+FILES = {each.option: each for each in outputs_of("check") if each.is_file and each.name != "json"}
+FLAGS = ("--symmetry", "--continue", "--deadlock", "--fail-on-vacuity", "--plain", "--quiet")
 FACTORS = {
     "--workers": ("1", "2"),
     "--symmetry": ("no", "yes"),
@@ -34,18 +37,12 @@ FACTORS = {
     "--max-seconds": ("no", "yes"),
     "--fail-on-vacuity": ("no", "yes"),
     "--json": ("file", "-"),
-    "--itf": ("no", "file"),
-    "--html": ("no", "file"),
-    "--mermaid": ("no", "file"),
-    "--junit": ("no", "file"),
-    "--sarif": ("no", "file"),
-    "--github": ("no", "yes"),
+    **{each.option: ("no", "file" if each.is_file else "yes") for each in outputs_of("check") if each.name != "json"},
     "--plain": ("no", "yes"),
     "--quiet": ("no", "yes"),
 }
 """The options of a command line and their values; `no` means without the option."""
 VALUES = {"--max-states": "1000000", "--max-memory": "256MiB", "--max-seconds": "86400"}
-FILES = ("--itf", "--html", "--mermaid", "--junit", "--sarif")
 SYMMETRIC = (
     "kip-101",
     "kip-101-fixed-by-kip-279",
@@ -120,7 +117,7 @@ def words_of(row: Row, scenario: Scenario, folder: Path) -> list[str]:
         words += ["--store-folder", str(folder)]
     if row["--checkpoint-every"] == "yes" and row["kept"] != "no":
         words += ["--checkpoint-every", "1e-9"]
-    flags = ("--symmetry", "--continue", "--deadlock", "--fail-on-vacuity", "--github", "--plain", "--quiet")
+    flags = [*FLAGS, *(each.option for each in outputs_of("check") if not each.is_file)]
     words += [flag for flag in flags if row[flag] == "yes"]
     words += [word for name, value in VALUES.items() if row[name] == "yes" for word in (name, value)]
     words += [word for name in FILES if row[name] == "file" for word in (name, str(folder / name.strip("-")))]
@@ -177,9 +174,9 @@ def strip(report: dict[str, Any], without: set[str]) -> dict[str, Any]:
 
 def assert_written(row: Row, whole: Any, folder: Path) -> None:
     """Asserts that all requested files exist, and a counterexample's file only if there is a counterexample."""
-    for option in FILES:
-        needs_trace = option in ("--itf", "--mermaid")
-        there = row[option] == "file" and (whole.verdict == "violated" or whole.deadlock is not None or not needs_trace)
+    for option, each in FILES.items():
+        has_trace = whole.verdict == "violated" or whole.deadlock is not None
+        there = row[option] == "file" and (has_trace or not each.of_trace)
         assert (folder / option.strip("-")).exists() == there, option
 
 

@@ -286,7 +286,7 @@ def test_a_limit_leaves_questions_open(tmp_path: Path) -> None:
             *(("v3", "alter-isr", "--visible", "replica"), 150, "replica is not of the same kind in both models"),
             marks=pytest.mark.exhaustive,
         ),
-        (("kip-320", "kip-279", "--json", "-", "--markdown", "-"), 2, "--markdown and --json name the same file"),
+        (("kip-320", "kip-279", "--json", "-", "--markdown", "-"), 2, "--json and --markdown name the same file"),
         (("kip-320", "kip-279", "--html", "/nowhere/x.html"), 153, "cannot write /nowhere/x.html"),
     ],
 )

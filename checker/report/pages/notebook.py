@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import escape
 
-from isrcheck.checker.analysis.check import loaded_of
-from isrcheck.checker.report.pages.report_page import report_page
+from isrcheck.checker.report.outputs import Answered, model_of
 from isrcheck.checker.results.result import Result, Trace
 from isrcheck.checker.results.state_text import label_text, parts
-from isrcheck.model.language.errors import UnknownName
-from isrcheck.model.language.model import Model
 
 if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel
-    from isrcheck.checker.results.result import Result
+    from isrcheck.model.language.model import Model
 
 
 @dataclass(frozen=True)
@@ -41,10 +38,7 @@ def page(result: Result, model: str | type[Model] | Model | LoadedModel | None =
     `model` is the model that was given to `check`. It can be left out for a shipped model, because the result has the
     name of the model. Raises the errors of `load_model_class`, and `UnknownName` if the result is of another model.
     """
-    loaded = loaded_of(type(model) if isinstance(model, Model) else result.model if model is None else model)
-    if loaded.name != result.model:
-        raise UnknownName(f"the result is of model {result.model}, not of {loaded.name}")
-    return Page(report_page(result, loaded), height)
+    return Page(Answered(result, model_of(result, model)).to_html(), height)
 
 
 def trace_rows(trace: Trace) -> list[dict[str, Any]]:
