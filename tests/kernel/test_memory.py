@@ -148,7 +148,7 @@ def test_a_full_disk_without_a_checkpoint_is_one_line(tmp_path: Path) -> None:
 
 BESIDE: int = 125 * MIB
 """The memory of a process besides its states (Python, LLVM, kernels), as `docs/reference/engines.md` states it."""
-COMPILING: int = 210 * MIB
+COMPILING: int = 230 * MIB
 """The same for a process that must compile the loops: it also holds Numba."""
 LARGEST_BESIDE: int = 150 * MIB
 LARGEST_COMPILING: int = 310 * MIB
@@ -168,9 +168,9 @@ def limited(bounds: str, limit: int, report: Path, cache: Path | None = None) ->
     ("bounds", "limit"),
     [
         ("3/3/3/2", 24 * MIB),
-        pytest.param("3/3/3/3", 256 * MIB, marks=pytest.mark.release),
-        pytest.param("5/3/3/3", 512 * MIB, marks=pytest.mark.release),
-        pytest.param("3/3/3/3", 400 * MIB, marks=pytest.mark.release),
+        pytest.param("3/3/3/3", 128 * MIB, marks=pytest.mark.release),
+        pytest.param("5/3/3/3", 256 * MIB, marks=pytest.mark.release),
+        pytest.param("3/3/3/3", 96 * MIB, marks=pytest.mark.release),
     ],
 )
 def test_a_process_stays_within_its_limit_and_what_python_takes(bounds: str, limit: int, tmp_path: Path) -> None:

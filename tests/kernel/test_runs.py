@@ -611,8 +611,8 @@ def test_workers_come_to_the_end_of_a_level_however_little_they_do_at_a_time(
             assert len(idle) < 20, "the workers do nothing, again and again"
 
     monkeypatch.setattr(kind, "_between", slow)
-    limits = Limits(memory=PLENTY - 1) if store == "table" else Limits()
-    found, _ = search(grid([30] * 4), keep_going=True, deadlock=False, limits=limits, report=None, workers=workers)
+    monkeypatch.setattr(large_search, "_needs_table", lambda *question: store == "table")
+    found, _ = search(grid([30] * 4), keep_going=True, deadlock=False, limits=Limits(), report=None, workers=workers)
     assert sum(found.levels) == 30**4
 
 

@@ -26,7 +26,7 @@ from isrcheck.checker.engines.explicit.level_search import Level, Stopped, Watch
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.engines.explicit.memory_account import OutOfMemory
 from isrcheck.checker.engines.explicit.run_store import Encoded, RunStore, least_memory
-from isrcheck.checker.engines.explicit.small_search import MOST_LEVELS, PLENTY
+from isrcheck.checker.engines.explicit.small_search import MOST_LEVELS
 from isrcheck.checker.engines.explicit.store_search import Search
 from isrcheck.checker.engines.explicit.table_store import Store, smallest
 from isrcheck.checker.engines.explicit.workers import AHEAD, Team, Worker, batch_bits, room
@@ -197,6 +197,8 @@ class TableSearch(Search):
 
 FIRST_GROWTH: Final = 1 << 16
 """Bytes that a search needs so that its store can grow after the first states."""
+LITTLE: Final = 16
+"""With a memory limit below this many times what runs need to begin, a table keeps more states."""
 
 
 def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
@@ -216,16 +218,14 @@ def _affordable(system: TransitionSystem, workers: int, memory: int | None) -> i
     return workers
 
 
-def _needs_table(
-    system: TransitionSystem, limits: Limits, keeping: Keeping | None, known: Sequence[tuple[Level, Words]]
-) -> bool:
+def _needs_table(system: TransitionSystem, limits: Limits, workers: int, known: Sequence[tuple[Level, Words]]) -> bool:
     """Whether states in memory are kept in a table (`table_store`). Otherwise they are kept in runs (`run_store`).
 
     Runs are faster and smaller. But only a table can look up single states, as liveness questions do. A table also
-    needs less memory to begin, and many small levels do not slow it down. A search with checkpoints also uses a table.
+    needs less memory to begin, and many small levels do not slow it down.
     """
-    little = limits.memory is not None and limits.memory < PLENTY
-    return bool(system.questions) or little or keeping is not None or len(known) > MOST_LEVELS
+    little = limits.memory is not None and limits.memory < LITTLE * least_memory(workers)
+    return bool(system.questions) or little or len(known) > MOST_LEVELS
 
 
 def search_large(
@@ -295,12 +295,12 @@ def search_large(
     if storing.kind != "memory":
         run = by_runs(storing.folder or tempfile.gettempdir())
         exploration = explored(run, known)
-    elif _needs_table(system, limits, keeping, known):
+    elif _needs_table(system, limits, workers, known):
         run = by_table()
         exploration = explored(run, known)
     else:
         run = by_runs(None)
-        run.may_give_up = True
+        run.may_give_up = keeping is None  # only one search can write a checkpoint
         exploration = explored(run, known)
         if run.too_deep:
             exploration, run = continued(run, exploration)
