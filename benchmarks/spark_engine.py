@@ -324,7 +324,7 @@ def agreement(largest: int, master: str, group: str) -> None:
     The three smallest scenarios of a model run with 1, 2 and 7 partitions. The others run with one of these numbers, in
     turn.
     """
-    from isrcheck.checker.analysis.fix_search import explain_all
+    from isrcheck.checker.analysis.compare_with_fix import explain_all
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.session import Spark
     from isrcheck.checker.registry.loader import load_model_class

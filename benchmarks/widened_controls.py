@@ -40,8 +40,7 @@ from isrcheck.checker.analysis.check import check
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Finding, PropertyFinding, Result
-from isrcheck.checker.scenarios.derived_files import COUNTS
-from isrcheck.checker.scenarios.scenario import Scenario, read
+from isrcheck.checker.scenarios.scenario import COUNTS, Scenario, read
 from isrcheck.model.language import UnknownName
 
 ROOT = Path(__file__).parent.parent / "counterexamples"

@@ -306,7 +306,7 @@ def _explain(
     A control is a fixed design, from the scenario or from --control. With --quiet, controls are compared only if there
     is another output than the report. With --fixes, other values of single settings are also tried.
     """
-    from isrcheck.checker.analysis.fix_search import explain_all
+    from isrcheck.checker.analysis.compare_with_fix import explain_all
     from isrcheck.checker.scenarios.controls import controls_of
 
     # The report of --quiet does not show controls, so they are compared only for another output.

@@ -62,8 +62,7 @@ def _story(name: str) -> dict[str, Any]:
     from isrcheck.checker.cli.replay import replayed_file
     from isrcheck.checker.report.pages.trace_data import shown_stories
     from isrcheck.checker.scenarios.collection import called, shipped
-    from isrcheck.checker.scenarios.derived_files import ITF
-    from isrcheck.checker.scenarios.scenario import read
+    from isrcheck.checker.scenarios.scenario import ITF, read
 
     folder = called(name, shipped())
     assert folder is not None, name

@@ -105,7 +105,7 @@ def _explain(found: Refined, loaded: LoadedModel, controls: list[Control], mappi
     The controls are those of the scenario and of --control. These steps are added only if the trace ends in a step that
     the specification refuses.
     """
-    from isrcheck.checker.analysis.fix_search import parted
+    from isrcheck.checker.analysis.compare_with_fix import parted
     from isrcheck.checker.analysis.refinement.mapping_registry import with_history
     from isrcheck.checker.scenarios.collection import one
     from isrcheck.checker.scenarios.controls import controls_of

@@ -160,7 +160,7 @@ def _explained(
 
     A trace without a `finding` is returned unchanged.
     """
-    from isrcheck.checker.analysis.fix_search import explain, parted
+    from isrcheck.checker.analysis.compare_with_fix import explain, parted
     from isrcheck.checker.analysis.refinement.mapping_registry import with_history
 
     if implementation is not None:

@@ -30,22 +30,6 @@ import numpy.typing as npt
 
 from isrcheck.model.semantics.expressions import LARGEST, Expression, Leaf
 
-FIRST: Final = 0x9E3779B97F4A7C15
-LAST: Final = 0xD6E8FEB86659FD93
-_MASK: Final = (1 << 64) - 1
-
-
-def owner_hash(words: Iterable[int]) -> int:
-    """The hash of one packed state. Compiled code computes the same hash for many states."""
-    h = 0
-    for word in words:
-        h ^= word
-        h ^= h >> 32
-        h = h * FIRST & _MASK
-        h ^= h >> 29
-    h = h * LAST & _MASK
-    return h ^ h >> 32
-
 
 def require_fitting(roots: Iterable[Expression]) -> None:
     """Raises `ValueError` if the value of an expression, or of a part of it, can lie outside `-LARGEST..LARGEST`."""

@@ -24,11 +24,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from isrcheck.checker.kernel.layout import FIRST, LAST, Layout, require_fitting
+from isrcheck.checker.kernel.layout import Layout, require_fitting
 from isrcheck.checker.kernel.llvm_batches import Groups, Octets
 from isrcheck.checker.kernel.llvm_compiler import MODULE
 from isrcheck.checker.kernel.llvm_expansion import declared, expand, failures
-from isrcheck.checker.kernel.llvm_words import BYTES, INTEGERS, LANES, SHUFFLE, WORD, octets, room, rows, splat
+from isrcheck.checker.kernel.llvm_words import (
+    BYTES,
+    FIRST,
+    INTEGERS,
+    LANES,
+    LAST,
+    SHUFFLE,
+    WORD,
+    octets,
+    room,
+    rows,
+    splat,
+)
 from isrcheck.model.semantics.expressions import FALSE, Expression
 from isrcheck.model.semantics.transition_system import TransitionSystem
 

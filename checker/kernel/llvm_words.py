@@ -15,7 +15,7 @@ everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 LANES: Final = 8
@@ -174,3 +174,24 @@ def _shuffled(writer: Writer, source: str, vectors: int, size: int, target: str,
     times = size.bit_length() - 1
     one, other = (target, spare) if times % 2 else (spare, target)
     writer.do(f"call void @shuffle(ptr {source}, ptr {one}, ptr {other}, i64 {vectors // 2}, i64 {times})")
+
+
+FIRST: Final = 0x9E3779B97F4A7C15
+
+
+LAST: Final = 0xD6E8FEB86659FD93
+
+
+_MASK: Final = (1 << 64) - 1
+
+
+def owner_hash(words: Iterable[int]) -> int:
+    """The hash of one packed state. Compiled code computes the same hash for many states."""
+    h = 0
+    for word in words:
+        h ^= word
+        h ^= h >> 32
+        h = h * FIRST & _MASK
+        h ^= h >> 29
+    h = h * LAST & _MASK
+    return h ^ h >> 32

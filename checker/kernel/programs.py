@@ -25,7 +25,8 @@ import numpy.typing as npt
 
 from isrcheck.checker.kernel.bytecode import Change, Part
 from isrcheck.checker.kernel.column_operators import Writer
-from isrcheck.checker.kernel.layout import FIRST, LAST, Layout, Words, require_fitting
+from isrcheck.checker.kernel.layout import Layout, Words, require_fitting
+from isrcheck.checker.kernel.llvm_words import FIRST, LAST
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILURES, GREATEST, LEAST
 from isrcheck.checker.kernel.vm import LANES, Integers, Program
 from isrcheck.checker.kernel.vm_passes import BLOCK

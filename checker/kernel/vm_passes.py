@@ -34,8 +34,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from isrcheck.checker.kernel.layout import FIRST
 from isrcheck.checker.kernel.llvm_routines import Routine
+from isrcheck.checker.kernel.llvm_words import FIRST
 
 BLOCK: Final = 64
 """How many lanes are processed at a time."""

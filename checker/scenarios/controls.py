@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.analysis.fix_search import control
+from isrcheck.checker.analysis.compare_with_fix import control
 from isrcheck.checker.registry.loader import LoadedModel, load_model_class, model_names
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.scenarios.collection import beside, one

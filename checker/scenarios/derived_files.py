@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import FORMAT, FOUND, Exit, Finding, PropertyFinding, Result
-from isrcheck.checker.scenarios.scenario import DEADLOCK, Scenario
+from isrcheck.checker.scenarios.scenario import COUNTS, DEADLOCK, ITF, TEXT, Scenario
 from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
@@ -25,12 +25,6 @@ if TYPE_CHECKING:
     from isrcheck.checker.results.result import Result
     from isrcheck.checker.results.text_layout import Ink
     from isrcheck.checker.scenarios.scenario import Scenario
-
-
-COUNTS: Final = "expected.json"
-TEXT: Final = "trace.txt"
-ITF: Final = "trace.itf.json"
-GENERATED: Final = (COUNTS, ITF, TEXT)
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
     Raises the errors of `isrcheck.check`, and `DamagedScenario` if the model's file is missing or outside
     `scenario.root`.
     """
-    from isrcheck.checker.analysis.fix_search import explain_all
+    from isrcheck.checker.analysis.compare_with_fix import explain_all
     from isrcheck.checker.registry.loader import load_model_class
     from isrcheck.checker.scenarios.controls import controls_of
 

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any, Final, TypeGuard
 
 from isrcheck.checker.results.text_layout import plural
-from isrcheck.checker.scenarios.derived_files import COUNTS, GENERATED, ITF, TEXT, Derived
+from isrcheck.checker.scenarios.derived_files import Derived
+from isrcheck.checker.scenarios.scenario import COUNTS, GENERATED, ITF, TEXT
 
 FIRST: Final = ("verdict", "invariants", "levels", "generated")
 """The keys of `expected.json` whose differences are reported first, because the other counts follow from them."""

@@ -244,3 +244,15 @@ def _check_lengths(path: Path, data: dict[str, Any]) -> None:
 def _shown(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+COUNTS: Final = "expected.json"
+
+
+TEXT: Final = "trace.txt"
+
+
+ITF: Final = "trace.itf.json"
+
+
+GENERATED: Final = (COUNTS, ITF, TEXT)

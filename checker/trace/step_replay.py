@@ -12,22 +12,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
-from typing import Any, Final
+from typing import Any
 
-import isrcheck.model.language
 from isrcheck.checker.results.result import Step, Trace
 from isrcheck.checker.results.state_text import differences, label_text, text_of
 from isrcheck.checker.results.text_layout import plural
 from isrcheck.model.language.capacity import Room
 from isrcheck.model.language.domains import Domain, Record
-from isrcheck.model.language.errors import EvaluationError
+from isrcheck.model.language.errors import EvaluationError, is_of_the_language
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.semantics.concrete_state import ConcreteState, Disabled, initial_states
 from isrcheck.model.semantics.concrete_values import CONCRETE, State, Undefined
 from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.transition_system import Label
 
-LANGUAGE: Final = str(Path(isrcheck.model.language.__file__).parent)
 Span = tuple[int, int, int, int]
 """A place in a source file: first line, first column, last line, last column."""
 
@@ -105,7 +103,7 @@ class _Notes(dict[Any, None]):
         super().__setitem__(path, None)
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
-            if not frame.f_code.co_filename.startswith(LANGUAGE):
+            if not is_of_the_language(frame.f_code.co_filename):
                 self.places.setdefault(path, []).append((frame, frame.f_lasti))
             frame = frame.f_back
 

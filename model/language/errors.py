@@ -34,6 +34,11 @@ def speaks_the_language(folder: Path) -> None:
     _language.append(str(folder))
 
 
+def is_of_the_language(file: str) -> bool:
+    """Whether a file has code that interprets the language, not a modeller's code."""
+    return file.startswith(tuple(_language))
+
+
 class _Running(threading.local):
     """Data about the model's method that runs in this thread.
 
@@ -88,7 +93,7 @@ def is_running() -> bool:
 def _is_ours(frame: FrameType) -> bool:
     """True if a frame belongs to the language or to Python's library."""
     file = frame.f_code.co_filename
-    return file.startswith(tuple(_language)) or (file.startswith(_python) and not file.startswith(_installed))
+    return is_of_the_language(file) or (file.startswith(_python) and not file.startswith(_installed))
 
 
 def modellers_frame() -> FrameType:
@@ -185,7 +190,7 @@ def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -
 
 def require_own(function: Any, count: int, who: str, what: str) -> None:
     """Like `require_takes`, but also refuses functions of the language, because errors cannot cite their lines."""
-    if not inspect.isfunction(function) or function.__code__.co_filename.startswith(tuple(_language)):
+    if not inspect.isfunction(function) or is_of_the_language(function.__code__.co_filename):
         raise mistake(f"{who} is {function!r}", f"give a function of {what}, of your own")
     require_takes(function, count, who, what)
 
@@ -209,7 +214,7 @@ def _to_look_at(shown: Callable[[Any], str]) -> Callable[[Any], str]:
     def text(self: Any) -> str:
         if running.made is not None and not running.looks:
             asked_by = sys._getframe(1).f_code.co_filename
-            if not asked_by.startswith(tuple(_language)) and Path(asked_by).name not in DEBUGGERS:
+            if not is_of_the_language(asked_by) and Path(asked_by).name not in DEBUGGERS:
                 OfTheState.__str__(self)
         return shown(self)
 

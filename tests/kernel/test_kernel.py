@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.kernel.compiled import Compiled, Kernel
-from isrcheck.checker.kernel.layout import Layout, owner_hash
+from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.kernel.llvm_module import kernel_text
+from isrcheck.checker.kernel.llvm_words import owner_hash
 from isrcheck.checker.kernel.programs import Columns
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, verdicts
 from isrcheck.checker.kernel.vm import LANES

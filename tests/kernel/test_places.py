@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.engines.explicit import search_loops
-from isrcheck.checker.engines.explicit.levels import Places
-from isrcheck.checker.engines.explicit.table_store import Store
+from isrcheck.checker.engines.explicit.table_store import Places, Store
 from isrcheck.checker.kernel.layout import Layout, Words
 from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of

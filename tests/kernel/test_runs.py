@@ -30,6 +30,7 @@ from isrcheck.checker.engines.explicit import (
     visited_bits,
 )
 from isrcheck.checker.engines.explicit.bucket_sort import FEWER_SLICES, MOST_BITS, SLICES, Buckets
+from isrcheck.checker.engines.explicit.compressed_ids import one_by_one
 from isrcheck.checker.engines.explicit.large_search import RunSearch, TableSearch
 from isrcheck.checker.engines.explicit.level_search import Stopped
 from isrcheck.checker.engines.explicit.memory_account import Account, OutOfMemory
@@ -38,7 +39,6 @@ from isrcheck.checker.engines.explicit.runs import MemoryFile
 from isrcheck.checker.engines.explicit.search_loops import NONE, UNTIL
 from isrcheck.checker.engines.explicit.search_loops import taken as loops_taken
 from isrcheck.checker.engines.explicit.small_search import PLENTY
-from isrcheck.checker.engines.explicit.state_store import one_by_one
 from isrcheck.checker.engines.explicit.store_search import Search
 from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.jit import Loop

@@ -20,7 +20,7 @@ from isrcheck.checker.report.story_text import log_lines, story_text
 from isrcheck.checker.results.result import Trace
 from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.results.story import Story
-from isrcheck.checker.scenarios.derived_files import ITF, TEXT
+from isrcheck.checker.scenarios.scenario import ITF, TEXT
 from tests.scenarios.shipped import FOLDERS
 
 SCENARIOS: Final = Path(__file__).parent.parent.parent / "counterexamples"

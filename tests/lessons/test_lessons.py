@@ -9,7 +9,7 @@ import pytest
 
 from isrcheck.checker.course.exercise import exercises
 from isrcheck.checker.scenarios.collection import folders
-from isrcheck.checker.scenarios.derived_files import TEXT
+from isrcheck.checker.scenarios.scenario import TEXT
 from tests.lessons.pages import LESSONS, SCENARIOS, can_be_made, generated, made, pages, renewed
 from tests.lessons.words import GLOSSARY, linked
 from tests.marks import EXHAUSTIVE, RELEASE

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from isrcheck.checker.analysis.check import check
-from isrcheck.checker.analysis.fix_search import explain_all
+from isrcheck.checker.analysis.compare_with_fix import explain_all
 from isrcheck.checker.analysis.refinement.refinement_check import refine
 from isrcheck.checker.analysis.replay import replay
 from isrcheck.checker.registry.loader import LoadedModel, load_model_class

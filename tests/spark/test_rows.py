@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from isrcheck.checker.engines.spark import executor_kernels, executor_queries, row_order, state_files, tasks
 from isrcheck.checker.engines.spark.spark_search import sizes
 from isrcheck.checker.kernel.compiled import Kernel
-from isrcheck.checker.kernel.layout import Layout, owner_hash
+from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.kernel.llvm_words import owner_hash
 from isrcheck.model.semantics.expressions import Leaf
 from tests.agreement.profiles import examples
 from tests.kernel.toys import grid

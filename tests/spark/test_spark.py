@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.analysis.fix_search import explain_all
+from isrcheck.checker.analysis.compare_with_fix import explain_all
 from isrcheck.checker.datasets.manifests import manifest_name
 from isrcheck.checker.engines.spark import dataset_paths as stored
 from isrcheck.checker.engines.spark.cluster import Cluster

@@ -10,7 +10,7 @@ from jsonschema import Draft202012Validator
 
 import isrcheck.checker
 from isrcheck.checker.analysis import fix_search
-from isrcheck.checker.analysis.fix_search import control
+from isrcheck.checker.analysis.compare_with_fix import control
 from isrcheck.checker.results.story import Fix
 from isrcheck.checker.scenarios.controls import controls_of
 from isrcheck.checker.trace.fixed_run import fix

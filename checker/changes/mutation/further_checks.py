@@ -38,9 +38,8 @@ from isrcheck.checker.registry.loader import LoadedModel, blaming
 from isrcheck.checker.report.counterexample_text import lasso_text, property_violation_text
 from isrcheck.checker.results.result import PropertyFinding, Result
 from isrcheck.checker.scenarios.collection import folders
-from isrcheck.checker.scenarios.derived_files import COUNTS
 from isrcheck.checker.scenarios.process_pool import in_order
-from isrcheck.checker.scenarios.scenario import read
+from isrcheck.checker.scenarios.scenario import COUNTS, read
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.semantics.interpreter import Interpreter

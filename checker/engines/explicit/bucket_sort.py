@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from isrcheck.checker.engines.explicit import sort_loops
+from isrcheck.checker.engines.explicit.compressed_ids import Each
 from isrcheck.checker.engines.explicit.run_loops import PIECE
 from isrcheck.checker.engines.explicit.runs import Run
 from isrcheck.checker.engines.explicit.sort_loops import BUCKET, MOST_BUCKETS
-from isrcheck.checker.engines.explicit.state_store import Each
 from isrcheck.checker.kernel.layout import Words
 
 MOST_BITS: Final = 16

@@ -22,11 +22,10 @@ from isrcheck.checker.engines.explicit import run_loops, search_loops
 from isrcheck.checker.engines.explicit.bucket_sort import LEAST_TOGETHER, Range
 from isrcheck.checker.engines.explicit.checkpoint import Checkpoint, question_of, termination_interrupts
 from isrcheck.checker.engines.explicit.compressed_ids import REMEMBERED
-from isrcheck.checker.engines.explicit.level_search import Level, Stopped, Watch
+from isrcheck.checker.engines.explicit.level_search import MOST_LEVELS, Level, Stopped, Watch
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.engines.explicit.memory_account import OutOfMemory
 from isrcheck.checker.engines.explicit.run_store import Encoded, RunStore, least_memory
-from isrcheck.checker.engines.explicit.small_search import MOST_LEVELS
 from isrcheck.checker.engines.explicit.store_search import Search
 from isrcheck.checker.engines.explicit.table_store import Store, smallest
 from isrcheck.checker.engines.explicit.workers import AHEAD, Team, Worker, batch_bits, room

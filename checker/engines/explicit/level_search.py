@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from isrcheck.checker.results.exploration import Exploration, Limits, Stop
 from isrcheck.model.semantics.transition_system import TransitionSystem
 
 Found = tuple[tuple[int, ...], int]
+
+MOST_LEVELS: Final = 1 << 9
+"""With more known levels than this, a table keeps the states of a large space in memory. Runs would be slower."""
 
 
 def failing_instance(levels: NativeLevels, level: int) -> Found:

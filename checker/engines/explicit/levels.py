@@ -22,9 +22,6 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.engines.explicit import search_loops
-from isrcheck.checker.engines.explicit.state_store import Stored
-from isrcheck.checker.engines.explicit.table_store import PARTITIONS, Store
 from isrcheck.checker.kernel.compiled import Integers, Kernel
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.llvm_orbits import Orbits, distinct
@@ -32,52 +29,8 @@ from isrcheck.checker.results.exploration import Edges
 from isrcheck.model.semantics.transition_system import TransitionSystem
 
 if TYPE_CHECKING:
-    from isrcheck.checker.engines.explicit.state_store import Stored
-
-
-class Places:
-    """Gives each state a number that identifies it. All numbers are below `size`. Some of them belong to no state."""
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._stride = max(search_loops.slots(store.partitions, p) for p in range(PARTITIONS))
-        self.size = PARTITIONS * self._stride
-        self._scratch, self._memo = store.arrays()
-
-    def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number and the name of each state. A state outside the store has the number -1 and a useless name."""
-        store, states = self._store, np.ascontiguousarray(states)
-        found, names = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
-        search_loops.places_of(
-            np.uint64(states.ctypes.data), store.words, store.half, store.pairs, store.dictionaries.columns,
-            store.dictionaries.pages, store.partitions, self._stride, self._scratch, self._memo, found, names,
-        )  # fmt: skip
-        return found, names
-
-    def names(self, numbers: Integers) -> Words:
-        """The names of the states with these numbers."""
-        return self._named(numbers)[0]
-
-    def states(self, names: Words) -> Words:
-        """The states with these names."""
-        return self._store.states(names)
-
-    def levels(self, numbers: Integers) -> Integers:
-        """The levels of the states with these numbers."""
-        return self._named(numbers)[1]
-
-    def every(self, levels: int, largest: int) -> Iterator[tuple[Integers, Words, Integers]]:
-        """Yields numbers, rows and levels of the states in the first `levels` levels, at most `largest` at a time."""
-        for first in range(0, self.size, largest):
-            numbers = np.arange(first, min(first + largest, self.size), dtype=np.int64)
-            names, of = self._named(numbers)
-            known = np.flatnonzero((of > 0) & (of <= levels))
-            yield numbers[known], self._store.states(names[known]), of[known]
-
-    def _named(self, numbers: Integers) -> tuple[Words, Integers]:
-        names, levels = np.empty(len(numbers), dtype=np.uint64), np.empty(len(numbers), dtype=np.int64)
-        search_loops.names_at(numbers, self._store.partitions, self._stride, names, levels)
-        return names, levels
+    from isrcheck.checker.engines.explicit.compressed_ids import Stored
+    from isrcheck.checker.engines.explicit.table_store import Places
 
 
 BLOCK: Final = 1 << 14
@@ -108,7 +61,7 @@ class NativeLevels:
 
     def places(self) -> Places | None:
         """Numbers for the states: their places in the store's table. None if the store has no table."""
-        from isrcheck.checker.engines.explicit.table_store import Store
+        from isrcheck.checker.engines.explicit.table_store import Places, Store
 
         return Places(self.store) if isinstance(self.store, Store) else None
 

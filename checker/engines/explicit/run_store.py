@@ -17,10 +17,10 @@ import numpy as np
 
 from isrcheck.checker.engines.explicit import run_loops, search_loops, sort_loops
 from isrcheck.checker.engines.explicit.bucket_sort import Buckets, Range
+from isrcheck.checker.engines.explicit.compressed_ids import Each, Stored, one_by_one
 from isrcheck.checker.engines.explicit.memory_account import OutOfMemory
 from isrcheck.checker.engines.explicit.run_loops import LARGEST, PIECE
 from isrcheck.checker.engines.explicit.runs import Bytes, File, Known, MemoryFile, Pieces, Run, RunFile, encoded
-from isrcheck.checker.engines.explicit.state_store import Each, Stored, one_by_one
 from isrcheck.checker.engines.explicit.visited_bits import MOST_IN_MEMORY, MOST_ON_DISK, Marks
 from isrcheck.checker.kernel.layout import Layout, Words
 

@@ -24,7 +24,8 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.engines.explicit.small_search import LARGEST, MOST_LEVELS
+from isrcheck.checker.engines.explicit.level_search import MOST_LEVELS
+from isrcheck.checker.engines.explicit.small_search import LARGEST
 from isrcheck.checker.kernel.code_cache import objects, version_of
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.model.semantics.transition_system import TransitionSystem

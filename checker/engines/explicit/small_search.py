@@ -82,8 +82,6 @@ compiling, and could take up to a gigabyte of memory."""
 PLENTY: Final = 1 << 30
 """With a memory limit of at least this many bytes, a small search need not check the limit, and the search for large
 spaces has room to sort found names."""
-MOST_LEVELS: Final = 1 << 9
-"""With more known levels than this, a table keeps the states of a large space in memory. Runs would be slower."""
 ROOM: Final = 1 << 19
 """States are expanded in blocks. A block of more than 8 states has at most this many successors in all."""
 

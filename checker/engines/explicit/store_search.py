@@ -18,10 +18,10 @@ import numpy as np
 
 from isrcheck.checker.engines.explicit import search_loops
 from isrcheck.checker.engines.explicit.checkpoint import Checkpoint
+from isrcheck.checker.engines.explicit.compressed_ids import Stored
 from isrcheck.checker.engines.explicit.level_search import Level, Levelwise, Stopped, as_integer
 from isrcheck.checker.engines.explicit.levels import NativeLevels, OrbitLevels
 from isrcheck.checker.engines.explicit.memory_account import MANY, OutOfMemory, return_free_memory
-from isrcheck.checker.engines.explicit.state_store import Stored
 from isrcheck.checker.engines.explicit.workers import BATCH_BITS, Team, Worker, batch_bits
 from isrcheck.checker.kernel.compiled import Integers, Kernel
 from isrcheck.checker.kernel.layout import Words

@@ -12,15 +12,18 @@ import ctypes
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from isrcheck.checker.engines.explicit import search_loops
-from isrcheck.checker.engines.explicit.memory_account import LINE, OutOfMemory
-from isrcheck.checker.engines.explicit.state_store import CHUNK, Each, Queue, Stored, one_by_one
+from isrcheck.checker.engines.explicit.compressed_ids import Each, Stored, one_by_one
+from isrcheck.checker.engines.explicit.memory_account import LINE, Account, OutOfMemory
 from isrcheck.checker.kernel.compiled import Integers
 from isrcheck.checker.kernel.layout import Layout, Words
+
+if TYPE_CHECKING:
+    from isrcheck.checker.engines.explicit.compressed_ids import Stored
 
 PARTITIONS: Final = 1 << search_loops.PARTITION_BITS
 LOAD: Final = 0.84
@@ -45,6 +48,81 @@ NARROW: Final = 4
 WIDE: Final = 8
 REMEMBERED: Final = 1 << 18
 """Successive levels with up to about this many states in all are read from the table together."""
+CHUNK: Final = 1 << 13
+"""The number of names in a chunk. Larger chunks would waste memory, because in each level every worker may leave a
+part of its last chunk unused."""
+
+
+SHARE: Final = 16
+"""If no free chunk is left, new chunks are added: one for every 16 present chunks, but at least one for each worker."""
+
+
+class Queue:
+    """Chunks of names. A worker that has filled a chunk takes the next chunk of `free`.
+
+    `free` has the address and the size of each chunk for new names. A chunk that a worker takes stays in `free`.
+    `filled` has the number of names in each chunk of `free`. `chunks` has the addresses of the chunks of the last whole
+    level, and `counts` has the number of names in each of them. `level` is the number of the last whole level. It is 0
+    if `chunks` may be incomplete, because some chunks were freed or `turn` was interrupted.
+    """
+
+    def __init__(self, account: Account, workers: int, chunk: int = CHUNK) -> None:
+        self._account, self._chunk = account, max(chunk, search_loops.AT_ONCE)
+        self._least = workers
+        self._pieces: list[Words] = []
+        self._all = 0
+        self.shared = np.zeros(search_loops.SHARED, dtype=np.int64)
+        self.free = np.zeros((0, 2), dtype=np.uint64)
+        self.filled = np.zeros(0, dtype=np.uint64)
+        self.chunks = np.zeros(0, dtype=np.uint64)
+        self.counts = np.zeros(0, dtype=np.int64)
+        self.level = 0
+        self._add(workers)
+
+    @property
+    def fresh(self) -> int:
+        """The number of names of new states, which come after the last whole level."""
+        return int(self.filled.sum())
+
+    def make_room(self) -> None:
+        """If all chunks are taken, provides at least one free chunk for each worker."""
+        if self.shared[search_loops.TAKEN] >= len(self.free):
+            self.shared[search_loops.TAKEN] = len(self.free)
+            self._add(max(self._least, self._all // SHARE))
+
+    def turn(self, level: int) -> None:
+        """Makes the new states the last whole level, with the number `level`. Frees the chunks of the level before."""
+        self.level = 0
+        used = np.flatnonzero(self.filled)
+        chunks, counts = self.free[used, 0], self.filled[used].astype(np.int64)
+        empty = np.concatenate([self.free[self.filled == 0, 0], self.chunks])
+        self.chunks, self.counts = chunks, counts
+        self.free, self.filled = np.zeros((0, 2), dtype=np.uint64), np.zeros(0, dtype=np.uint64)
+        self.shared[search_loops.TAKEN] = 0
+        self._provide(empty)
+        if len(empty) < self._least:
+            self._add(self._least)
+        self.level = level
+
+    def recycle(self, done: int) -> None:
+        """Frees the first `done` chunks of the last whole level, because their states are expanded."""
+        if done:
+            self.level = 0
+            gone, self.chunks, self.counts = self.chunks[:done], self.chunks[done:], self.counts[done:]
+            self.shared[search_loops.TAKEN] = min(int(self.shared[search_loops.TAKEN]), len(self.free))
+            self._provide(gone)
+
+    def _add(self, count: int) -> None:
+        size = 8 * self._chunk
+        piece = self._account.allocate(count * size)
+        self._pieces.append(piece)
+        self._all += count
+        self._provide(piece.ctypes.data + size * np.arange(count, dtype=np.uint64))
+
+    def _provide(self, addresses: Words) -> None:
+        more = np.stack([addresses, np.full(len(addresses), self._chunk, dtype=np.uint64)], axis=1).astype(np.uint64)
+        self.free = np.concatenate([self.free, more])
+        self.filled = np.concatenate([self.filled, np.zeros(len(more), dtype=np.uint64)])
 
 
 @dataclass(frozen=True)
@@ -268,3 +346,48 @@ def _copied(address: int, count: int) -> Words:
 def smallest(layout: Layout, workers: int = 1) -> int:
     """The bytes that a store without states takes."""
     return Store(layout, workers=workers).peak
+
+
+class Places:
+    """Gives each state a number that identifies it. All numbers are below `size`. Some of them belong to no state."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._stride = max(search_loops.slots(store.partitions, p) for p in range(PARTITIONS))
+        self.size = PARTITIONS * self._stride
+        self._scratch, self._memo = store.arrays()
+
+    def find(self, states: Words) -> tuple[Integers, Words]:
+        """The number and the name of each state. A state outside the store has the number -1 and a useless name."""
+        store, states = self._store, np.ascontiguousarray(states)
+        found, names = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
+        search_loops.places_of(
+            np.uint64(states.ctypes.data), store.words, store.half, store.pairs, store.dictionaries.columns,
+            store.dictionaries.pages, store.partitions, self._stride, self._scratch, self._memo, found, names,
+        )  # fmt: skip
+        return found, names
+
+    def names(self, numbers: Integers) -> Words:
+        """The names of the states with these numbers."""
+        return self._named(numbers)[0]
+
+    def states(self, names: Words) -> Words:
+        """The states with these names."""
+        return self._store.states(names)
+
+    def levels(self, numbers: Integers) -> Integers:
+        """The levels of the states with these numbers."""
+        return self._named(numbers)[1]
+
+    def every(self, levels: int, largest: int) -> Iterator[tuple[Integers, Words, Integers]]:
+        """Yields numbers, rows and levels of the states in the first `levels` levels, at most `largest` at a time."""
+        for first in range(0, self.size, largest):
+            numbers = np.arange(first, min(first + largest, self.size), dtype=np.int64)
+            names, of = self._named(numbers)
+            known = np.flatnonzero((of > 0) & (of <= levels))
+            yield numbers[known], self._store.states(names[known]), of[known]
+
+    def _named(self, numbers: Integers) -> tuple[Words, Integers]:
+        names, levels = np.empty(len(numbers), dtype=np.uint64), np.empty(len(numbers), dtype=np.int64)
+        search_loops.names_at(numbers, self._store.partitions, self._stride, names, levels)
+        return names, levels

@@ -1,0 +1,75 @@
+"""Compares the traces of violated invariants with fixed designs (*controls*).
+
+The comparison finds the step at which each control differs from a trace (see `isrcheck.checker.trace.fixed_run`). These
+steps are added to the violated invariants of a result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from isrcheck.checker.registry.loader import LoadedModel, blaming
+from isrcheck.checker.results.result import Finding, Result
+from isrcheck.checker.results.story import Fix
+from isrcheck.checker.trace.fixed_run import Control, fix
+from isrcheck.checker.trace.trace_evaluation import Walked
+from isrcheck.model.language.errors import ModelError, UnknownName
+from isrcheck.model.language.model import Model
+from isrcheck.model.language.text_conditions import is_written
+from isrcheck.model.semantics.transition_system import shown
+
+
+def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: Model, broken_name: str) -> Control:
+    """A control: the fixed model at its settings, with its differences from the model of the trace."""
+    with blaming(fixed.origin):
+        model = fixed.cls(**settings)
+    here, there = broken.settings, model.settings
+    changes = [(n, shown(here[n]), shown(there[n])) for n in here if n in there and here[n] != there[n]]
+    if fixed.name != broken_name:
+        changes.insert(0, ("model", broken_name, fixed.name))
+    return Control(name, model, tuple(changes), fixed.invariants)
+
+
+def explain(finding: Finding, name: str, model: Model, predicate: Any, controls: Sequence[Control]) -> Finding:
+    """Adds to a finding the step at which each control differs from the finding's trace.
+
+    A finding without a trace or without `reasons` is returned unchanged.
+    """
+    if finding.trace is None or finding.reasons is None or not controls:
+        return finding
+    asked = {name: predicate} if is_written(name) else {}  # an invariant given as text is not among the control's own
+    controls = [replace(each, invariants={**each.invariants, **asked}) for each in controls]
+    return parted(finding, name, Walked(model, finding.trace, predicate), controls)
+
+
+def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequence[Control]) -> Finding:
+    """Adds to a finding the step at which each control differs from the trace `walked`, unless `walked` is None."""
+    if walked is None:
+        return finding
+    fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in controls)
+    return replace(finding, fixes=tuple(fixes))
+
+
+def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
+    """For each setting that a control changes, yields the effect of this change without the control's other changes.
+
+    Skips a change if the model refuses it without the other changes. Yields nothing if the control changes fewer than
+    two settings, or if the control is another model.
+    """
+    if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
+        return
+    for change in fixed.changes:
+        settings = {**walked.model.settings, change[0]: fixed.model.settings[change[0]]}
+        with suppress(ModelError, UnknownName):
+            alone = type(walked.model)(**settings)
+            yield fix(walked, invariant, Control("", alone, (change,), fixed.invariants))
+
+
+def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:
+    """Adds to each violated invariant of a result the steps at which the controls differ from the invariant's trace."""
+    model = loaded.cls(**result.settings)
+    for name, finding in result.findings.items():
+        result.findings[name] = explain(finding, name, model, loaded.invariants.get(name), controls)
