@@ -55,7 +55,7 @@ def no_reader_is_turned_away(m: Any, s: Any) -> Any:
     """No consumer that has read only committed records is told that its offset is out of range."""
     _require_consumers(m, "no-reader-is-turned-away")
     return for_all(
-        lambda p: ~s.told_out_of_range[p],
+        lambda p: ~s.offset_out_of_range[p],
         where=lambda p: s.consumed[p].length <= s.committed[p].records.length,
         p=m.all_partitions,
     )

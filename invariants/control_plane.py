@@ -129,7 +129,7 @@ def leader_isr_is_of_its_replicas(m: Any, s: Any) -> Any:
 
 @invariant
 @needs("replica", "state", "seen_live", "channel")
-def what_is_decided_is_told(m: Any, s: Any) -> Any:
+def decisions_reach_live_replicas(m: Any, s: Any) -> Any:
     """A running replica that the controller sees as live knows the latest epoch if no request to it is in flight."""
 
     def has_heard(c: Any, p: int, b: Any) -> Any:

@@ -62,7 +62,7 @@ def assert_holds(
     asked |= {"liveness": liveness, "fairness": fairness}
     result = check(model, settings, invariants=invariants, workers=workers, **asked)
     if result.verdict != "holds":
-        raise NotAsAsserted(told(result), result)
+        raise NotAsAsserted(result_in_words(result), result)
     return result
 
 
@@ -90,15 +90,15 @@ def assert_violated(
     open_ = [name for name, finding in looked_at.items() if finding.verdict != "violated"]
     if open_ or not looked_at:
         words = f"{', '.join(open_) or 'no invariant'} was expected to be violated"
-        raise NotAsAsserted(f"{words}\n{told(result)}", result)
+        raise NotAsAsserted(f"{words}\n{result_in_words(result)}", result)
     shortest = min(finding.trace.length for finding in looked_at.values() if finding.trace is not None)
     if length is not None and shortest != length:
         words = f"the shortest trace has {shortest} states; {length} were expected"
-        raise NotAsAsserted(f"{words}\n{told(result)}", result)
+        raise NotAsAsserted(f"{words}\n{result_in_words(result)}", result)
     return result
 
 
-def told(result: Result) -> str:
+def result_in_words(result: Result) -> str:
     """A result in words: the verdict, all settings, each counterexample, and the evaluation error if there is one."""
     settings = ", ".join(f"{name}={value}" for name, value in result.settings.items())
     found: list[tuple[str, Finding]] = sorted(result.findings.items())

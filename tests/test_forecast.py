@@ -24,8 +24,8 @@ BELL = [math.comb(40, k) for k in range(41)]
 
 
 def test_the_band_holds_the_truth_of_a_bell_once_its_growth_has_slowed_down() -> None:
-    told = {n: forecast(BELL[:n]) for n in range(18, 41)}
-    for n, expected in told.items():
+    reported = {n: forecast(BELL[:n]) for n in range(18, 41)}
+    for n, expected in reported.items():
         assert expected is not None, n
         assert expected.low <= 2**40 <= expected.high <= 10 * expected.low
 

@@ -30,13 +30,13 @@ def tried(running: Cluster, finding: str, number: int, way: Way, out: Path | Non
         running.heal()
         return None
     print(f"{number}: {'; '.join(one.run.done)}", flush=True)
-    print(f"{number}: {told(outcome)}", flush=True)
+    print(f"{number}: {reported(outcome)}", flush=True)
     if out is not None:
         (out / f"{number}.json").write_text(json.dumps(one.left_behind()))
     return outcome
 
 
-def told(outcome: Outcome) -> str:
+def reported(outcome: Outcome) -> str:
     """An outcome in one line."""
     read = f"{len(outcome.read)} records" if len(outcome.read) > 4 else ", ".join(outcome.read)
     sign = "" if outcome.signs else "not "

@@ -102,7 +102,7 @@ class Try(Driver):
     def must(self, op: str, **arguments: Any) -> dict[str, Any]:
         return self.cluster.operator.must(op, topic=self.run.topic, **arguments)
 
-    def told(self, value: str, seconds: float) -> str:
+    def notified(self, value: str, seconds: float) -> str:
         """The result that the producer got for a record; "" if it got none in time."""
         return str(self.must("awaited", value=value, milliseconds=round(1000 * seconds))["told"])
 
@@ -113,12 +113,12 @@ class Try(Driver):
     def write(self, value: str) -> None:
         """Writes a record, and waits until all replicas have it."""
         self.send(value)
-        waited_for(f"{value} to be acknowledged", lambda: self.told(value, 1) == "acknowledged")
+        waited_for(f"{value} to be acknowledged", lambda: self.notified(value, 1) == "acknowledged")
         waited_for(f"{value} to be everywhere", lambda: all(value in self.values(b) for b in BROKERS))
 
     def outcome(self) -> Outcome:
-        told = self.must("told")["told"]
-        acknowledged = frozenset(x for x, how in told.items() if how == "acknowledged")
+        notified = self.must("told")["told"]
+        acknowledged = frozenset(x for x, how in notified.items() if how == "acknowledged")
         self.run.sent = [Sent(each.value, each.value in acknowledged) for each in self.run.sent]
         return Outcome(acknowledged, tuple(self.must("read")["values"]), self.signs())
 
@@ -217,7 +217,7 @@ class MissedElections(Try):
         waited_for("C to truncate it", lambda: "r0" not in self.values(self.c), every=SOON)
         self.b_goes()
         self.controller.release(self.metadata_of(self.a))
-        self.did(f"the producer of r0 is told: {self.told('r0', 20)}")
+        self.did(f"the producer of r0 is told: {self.notified('r0', 20)}")
         self.goes()
 
     def alone(self) -> None:
@@ -279,9 +279,9 @@ class ForgottenExpansion(Try):
         self.must("add-producer")
         waited_for("A to lead alone", lambda: self.says(self.a, "Skipped", f"ISR [{self.a}]"), every=SOON)
         self.keep(self.controller, self.metadata_of(self.a))
-        told = self.told_of_b()
+        notified = self.heard_of_b()
         leader.let_one_through(self.fetches_of(self.b))
-        waited_for("A to add B", lambda: self.told_of_b() > told, every=SOON)
+        waited_for("A to add B", lambda: self.heard_of_b() > notified, every=SOON)
         self.controller.hold(adds)
         leader.let_one_through(self.fetches_of(self.c))
         waited_for("A to ask for C", lambda: self.controller.waiting(adds), every=SOON)
@@ -291,12 +291,12 @@ class ForgottenExpansion(Try):
         self.controller.release(self.metadata_of(self.a))
         waited_for("A to hear of B", lambda: self.heard() > heard, every=SOON)
         leader.release(self.fetches_of(self.b))
-        self.did(f"the producer of r1 is told: {self.told('r1', 20)}")
+        self.did(f"the producer of r1 is told: {self.notified('r1', 20)}")
         self.controller.release(adds)
         waited_for("C in the ISR", lambda: set(self.state().isr) == set(BROKERS), every=SOON)
         self.goes()
 
-    def told_of_b(self) -> int:
+    def heard_of_b(self) -> int:
         """The number of answers to A's AlterPartition requests with the ISR {A, B}."""
         return sum(self.says(self.a, f"ISR updated to {x},{y} ") for x, y in ((self.a, self.b), (self.b, self.a)))
 

@@ -13,7 +13,7 @@ from isrcheck.checker.analysis.free_memory import free_memory
 from isrcheck.checker.analysis.result_builder import Judge
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.kernel.exchanges import Member
-from isrcheck.checker.kernel.interchangeable import told_apart
+from isrcheck.checker.kernel.interchangeable import why_distinguishable
 from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_arguments
 from isrcheck.checker.registry.loader import LoadedModel, blaming, fitting, fitting_properties, load_model_class
 from isrcheck.checker.registry.profile_settings import begun, profile_of
@@ -221,7 +221,7 @@ def interchangeable(
     found = symmetry(system, values)
     classes = found.classes()
     if not classes:
-        raise UnknownName(f"symmetry does not apply: {told_apart(found)}; check without it")
+        raise UnknownName(f"symmetry does not apply: {why_distinguishable(found)}; check without it")
     return affordable(classes)
 
 

@@ -15,7 +15,7 @@ from isrcheck.checker.analysis.refinement.mapping_registry import (
     specifications,
 )
 from isrcheck.checker.analysis.refinement.refinement_result import PREFIX
-from isrcheck.checker.analysis.refinement.refused_step import told
+from isrcheck.checker.analysis.refinement.refused_step import refused_step
 from isrcheck.checker.analysis.refinement.specification_steps import Allowed, TooMany
 from isrcheck.checker.registry.loader import LoadedModel, blaming, load_model_class, model_names
 from isrcheck.checker.trace.refinement_replay import Implementation, Implementing, widened
@@ -66,7 +66,7 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
     allowed = Allowed(trace(target.model), target, implementation.steps)
     with suppress(TooMany, EvaluationError):
         name = recording.title.removeprefix(PREFIX)
-        finding, walked = told(implementation, allowed, name, found.outcome.trace)
+        finding, walked = refused_step(implementation, allowed, name, found.outcome.trace)
         return replace(found, finding=finding, walked=walked)
     return found
 

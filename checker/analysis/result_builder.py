@@ -146,8 +146,8 @@ class Judge:
             return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
         path = self.paths.to_deadlock(level)
         shown = self.replayed(path)
-        told = story(self.interpreter.model, shown)
-        return Finding("violated", DEADLOCK, shown, path.canonical, story=told)
+        trace_story = story(self.interpreter.model, shown)
+        return Finding("violated", DEADLOCK, shown, path.canonical, story=trace_story)
 
     def _evaluation(self) -> EvaluationFailure | None:
         if self.found.error is None:
@@ -158,8 +158,8 @@ class Judge:
         number = None if instance is None else self.numbers[instance]
         error = self._error(shown.steps[-1].state, number)
         label = None if number is None else self.interpreter.labels[number]
-        told = story(self.interpreter.model, shown)
-        return EvaluationFailure(error.what, error.where, label, shown, path.canonical, told)
+        trace_story = story(self.interpreter.model, shown)
+        return EvaluationFailure(error.what, error.where, label, shown, path.canonical, trace_story)
 
     def _error(self, state: Any, instance: int | None) -> EvaluationError:
         """The error that the reference semantics raises in a state in which an engine found an error."""

@@ -343,12 +343,12 @@ def _deliver(question: Question, answered: Answered, scenario: Scenario | None) 
     result = answered.result
 
     def text(ink: Ink) -> str:
-        told = brief(result, ink) if question.quiet else report(result, ink, question.plain)
+        body = brief(result, ink) if question.quiet else report(result, ink, question.plain)
         if scenario is not None:
             from isrcheck.checker.scenarios.derived_files import expectation_lines
 
             lines = expectation_lines(scenario, answered.loaded, question.settings, result, ink)
-            told += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
-        return told
+            body += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
+        return body
 
     deliver(question.outputs, answered, text)

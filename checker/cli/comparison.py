@@ -113,9 +113,9 @@ class Sides:
             raise UnknownName(f"scenario {scenario.name} has no control; name two models, or settings of one")
         pair = [scenario, read(beside(scenario, scenario.controls[0]), scenario.root)]
         pair.sort(key=lambda each: each.expect == "holds")
-        return self._told(0, pair[0]), self._told(1, pair[1])
+        return self._side_of(0, pair[0]), self._side_of(1, pair[1])
 
-    def _told(self, i: int, scenario: Any) -> Side:
+    def _side_of(self, i: int, scenario: Any) -> Side:
         from isrcheck.checker.analysis.inclusion.inclusion_check import Side
         from isrcheck.checker.registry.loader import blaming, load_model_class
         from isrcheck.checker.registry.profile_settings import settings_of

@@ -140,7 +140,7 @@ def command(
     outcomes: list[Regression] = []
     failure: Failure | None = None
     try:
-        derive = partial(_derived, limits=Limits(max_states, max_seconds), told=outputs["html"] is not None)
+        derive = partial(_derived, limits=Limits(max_states, max_seconds), with_story=outputs["html"] is not None)
         for outcome in _regressions(folders(meant(paths, shipped)), derive, workers or processors(), update):
             outcomes.append(outcome)
             outputs.print("\n".join(_text(outcome)))
@@ -183,7 +183,7 @@ def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
         return _not_run(Regression(name_of(pair[0]), str(pair[0])), *_blame(error))
 
 
-def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
+def _derived(scenario: Scenario, limits: Limits, with_story: bool) -> Answer:
     """The generated files of a scenario (or a reason and an exit code), and the seconds that the scenario took.
 
     This function runs in a separate process, so it returns plain data.
@@ -192,7 +192,7 @@ def _derived(scenario: Scenario, limits: Limits, told: bool) -> Answer:
 
     began = time.perf_counter()
     try:
-        found: Derived | tuple[str, int] = derive(scenario, limits, told)
+        found: Derived | tuple[str, int] = derive(scenario, limits, with_story)
     except (Exception, SystemExit) as error:
         found = _blame(error)
     return found, time.perf_counter() - began

@@ -88,14 +88,14 @@ def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:
     """
     from isrcheck.checker.report.counterexample_text import replayed_text
 
-    lines, told = [each.text() for each in replayed], list[list[Any]]()
+    lines, groups = [each.text() for each in replayed], list[list[Any]]()
     for each in () if quiet else replayed:
-        same = [other for other in told if other[0].outcome == each.outcome]
+        same = [other for other in groups if other[0].outcome == each.outcome]
         if same:
             same[0].append(each)
         elif each.outcome.valid:
-            told.append([each])
-    texts = [replayed_text([each.side_by_side() for each in group], plain) for group in told]
+            groups.append([each])
+    texts = [replayed_text([each.side_by_side() for each in group], plain) for group in groups]
     return [line for section in [lines, *(["", *text] for text in texts)] for line in section]
 
 
@@ -145,16 +145,16 @@ def replayed_file(
             given = settings_of(loaded.cls, loaded.name, texts)
             interpreter, implementation = walkers_of(loaded, traces, given)
             about["settings"] = dict(interpreter.model.settings)
-            told = [walked_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
+            replays = [walked_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
             fixed = [named(text, loaded, interpreter.model) for text in controls]
-            explained = _explained(told, interpreter, fixed, implementation)
+            explained = _explained(replays, interpreter, fixed, implementation)
             return interpreter, [with_specification(each, traces, implementation) for each in explained]
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
 
 
 def _explained(
-    told: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
+    replays: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
     """For each control (a design with a fix), adds to each trace's `finding` the step at which the two differ.
 
@@ -175,7 +175,7 @@ def _explained(
         predicate = interpreter.invariants[name]
         return replace(each, finding=explain(each.finding, name, interpreter.model, predicate, controls))
 
-    return [added(each) for each in told] if controls else told
+    return [added(each) for each in replays] if controls else replays
 
 
 def _exit_code(replayed: list[Replayed], expect_violation: bool) -> int:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, Final
 from xml.etree import ElementTree
 
-from isrcheck.checker.conformance.harness_build import Told, jacoco, java
+from isrcheck.checker.conformance.harness_build import Tell, jacoco, java
 from isrcheck.checker.results.errors import Failure, os_words
 from isrcheck.checker.results.result import Exit
 
@@ -57,7 +57,7 @@ class Reached:
 class Coverage:
     """A folder with JaCoCo's data. A new run adds to the data of earlier runs with the same version of Kafka."""
 
-    def __init__(self, folder: Path, names: Iterable[str], classpath: str, tell: Told) -> None:
+    def __init__(self, folder: Path, names: Iterable[str], classpath: str, tell: Tell) -> None:
         self.folder = folder
         try:
             folder.mkdir(parents=True, exist_ok=True)

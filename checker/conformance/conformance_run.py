@@ -13,7 +13,7 @@ from isrcheck.checker.conformance.driver import Driven, Driver
 from isrcheck.checker.conformance.harness_process import Conformance, Harness
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.results.errors import Failure
-from isrcheck.checker.results.result import FORMAT, Exit, Step, Trace, told_json
+from isrcheck.checker.results.result import FORMAT, Exit, Step, Trace, story_json
 from isrcheck.checker.scenarios import collection
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.checker.trace.narration import story
@@ -142,14 +142,14 @@ class Report:
             "pairs": by_first(self.pairs),
             "reached": self.reached,
             "unreached": dict(self.unreached),
-            "shown": None if self.shown is None else {**self.shown.to_json(), "trace": told(self.shown)},
+            "shown": None if self.shown is None else {**self.shown.to_json(), "trace": story_of(self.shown)},
         }
 
 
-def told(outcome: Outcome) -> list[dict[str, Any]]:
+def story_of(outcome: Outcome) -> list[dict[str, Any]]:
     """The path of an outcome as JSON data, with the sentences of its steps."""
     trace = trace_of(outcome)
-    return told_json(trace, story(outcome.model, trace))
+    return story_json(trace, story(outcome.model, trace))
 
 
 def trace_of(outcome: Outcome) -> Trace:

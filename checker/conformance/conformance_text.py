@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from isrcheck.checker.conformance.conformance_run import Outcome, Report, trace_of
-from isrcheck.checker.report.counterexample_text import told_text
+from isrcheck.checker.report.counterexample_text import steps_text
 from isrcheck.checker.results.text_layout import columns, plural
 from isrcheck.checker.trace.narration import story
 from isrcheck.model.semantics.transition_system import shown
@@ -44,8 +44,8 @@ def _paths(report: Report) -> Iterator[str]:
             yield f"{text}: {plural(len(found), 'path')}"
             named = [x for x in found if verdict != "conforms" and (x.length is not None or verdict == "differs")]
             yield from columns([_row(x) for x in named], "  ")
-            told = Counter(x.known for x in found if x.known is not None)
-            yield from columns([(words, plural(count, "path")) for words, count in told.most_common()], "  ")
+            counts = Counter(x.known for x in found if x.known is not None)
+            yield from columns([(words, plural(count, "path")) for words, count in counts.most_common()], "  ")
     kinds = Counter(_kind(x) for x in report.of("differs"))
     if len(kinds) > 1:
         yield "Kinds of difference:"
@@ -95,7 +95,7 @@ def _shown(outcome: Outcome, plain: bool) -> Iterator[str]:
     trace, difference = trace_of(outcome), outcome.driven.difference
     assert difference is not None
     yield f"The shortest path that was found to the difference of {outcome.name}:"
-    yield from told_text(trace, None if plain else story(outcome.model, trace))
+    yield from steps_text(trace, None if plain else story(outcome.model, trace))
     yield ""
     yield f"After state {difference.step + 1}:"
     rows = [("", "the model has", "Kafka has"), *((p, shown(a), shown(b)) for p, a, b in difference.rows())]

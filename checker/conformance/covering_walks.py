@@ -75,8 +75,8 @@ class Covering:
         places = self.refused.get(action, Counter())
         if not places:
             return "it was never tried"
-        told = (f"{count:,} times at {place}" for place, count in sorted(places.items(), key=lambda x: (-x[1], x[0])))
-        return f"no instance was enabled where it was tried; refused {', '.join(told)}"
+        counts = (f"{count:,} times at {place}" for place, count in sorted(places.items(), key=lambda x: (-x[1], x[0])))
+        return f"no instance was enabled where it was tried; refused {', '.join(counts)}"
 
 
 def pairs_of(actions: Sequence[str]) -> Counter[Pair]:

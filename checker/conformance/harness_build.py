@@ -81,10 +81,10 @@ _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 INSTALL: Final = "install a JDK of version 17 or later and Maven (apt install openjdk-17-jdk-headless maven)"
 CENTRAL: Final = "it needs Maven Central, or a mirror of it in ~/.m2/settings.xml"
 
-Told = Callable[[str], None]
+Tell = Callable[[str], None]
 
 
-def classpath(version: str, tell: Told = lambda line: None) -> str:
+def classpath(version: str, tell: Tell = lambda line: None) -> str:
     """The class path of the harness for a version of Kafka. The harness is built if it is missing or incomplete."""
     profile = ".".join(known_version(version).split(".")[:2])
     java()
@@ -96,7 +96,7 @@ def classpath(version: str, tell: Told = lambda line: None) -> str:
     return os.pathsep.join([str(folder / "harness.jar"), jars])
 
 
-def jacoco(tell: Told = lambda line: None) -> tuple[Path, Path]:
+def jacoco(tell: Tell = lambda line: None) -> tuple[Path, Path]:
     """The jar files of JaCoCo's agent and of JaCoCo's command. Maven fetches the files if they are missing."""
     folder = _root() / f"jacoco-{JACOCO}"
     if not _has_jacoco(folder):

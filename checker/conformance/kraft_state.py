@@ -68,9 +68,9 @@ def found(model: Any, s: State, answer: Mapping[str, Any]) -> Values:
     first_batch = answer["last_batch"] - (len(s["metadata"]) - 1)
     values |= _real_controller(model, s, answer["controller"])
     for i in range(len(s["waiting"])):
-        told = answer["producers"].get(str(i), {"broker": None, "waits": False, "error": None})
-        values[f"waiting[{i}].at"] = told["broker"] if told["waits"] else None
-        values[f"acknowledged[{i}]"] = told["error"] == "NONE"
+        producer = answer["producers"].get(str(i), {"broker": None, "waits": False, "error": None})
+        values[f"waiting[{i}].at"] = producer["broker"] if producer["waits"] else None
+        values[f"acknowledged[{i}]"] = producer["error"] == "NONE"
     for b in brokers:
         real = answer["brokers"][str(b)]
         values[f"up.has({b})"] = real["up"]

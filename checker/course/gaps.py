@@ -49,10 +49,10 @@ def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: di
     others = [
         x for x in after if (x.inside, x.text) not in kept and not (_is_beside(x, models) and x.place not in taken)
     ]
-    told = [f"{file}:{x.line}: {x.name or 'this'} is not as in the starting file" for x in others]
+    changes = [f"{file}:{x.line}: {x.name or 'this'} is not as in the starting file" for x in others]
     there, named = {(x.inside, x.text) for x in after}, {x.place for x in after}
     gone = [x for x in before if (x.inside, x.text) not in there and not x.is_import and x.place not in named]
-    return told + [f"{file}: {x.name or x.text} of the starting file is missing" for x in gone]
+    return changes + [f"{file}: {x.name or x.text} of the starting file is missing" for x in gone]
 
 
 def assigning(answer: str, file: str) -> list[str]:

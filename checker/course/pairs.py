@@ -56,7 +56,7 @@ def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
 
 def _given(pair: Pair, *models: Model) -> Criterion:
     """The criterion that both scenarios have the settings that the exercise gives (`pair.settings`)."""
-    told = " ".join(f"{name}={said(value)}" for name, value in pair.settings.items())
+    values = " ".join(f"{name}={said(value)}" for name, value in pair.settings.items())
     places = zip((QUESTION, CONTROL), models, strict=True)
     why = [
         f"{place}: {n} is {said(m.settings[n])}"
@@ -64,17 +64,17 @@ def _given(pair: Pair, *models: Model) -> Criterion:
         for n, x in pair.settings.items()
         if m.settings[n] != x
     ]
-    return Criterion(f"both have {told}", not why, tuple(why))
+    return Criterion(f"both have {values}", not why, tuple(why))
 
 
 def _differ(cls: type[Model], one: Model, other: Model) -> Criterion:
     """The criterion that exactly one setting differs, and that this setting is a rule of the protocol, not a bound."""
     names = [name for name in cls.declared_settings() if one.settings[name] != other.settings[name]]
-    told = ", ".join(f"{name} ({said(one.settings[name])}, {said(other.settings[name])})" for name in names)
-    why = [] if len(names) == 1 else [f"{told or 'no setting'} differ" if names else "no setting differs"]
+    values = ", ".join(f"{name} ({said(one.settings[name])}, {said(other.settings[name])})" for name in names)
+    why = [] if len(names) == 1 else [f"{values or 'no setting'} differ" if names else "no setting differs"]
     if len(names) == 1 and cls.declared_settings()[names[0]].bound is not None:
         why = [f"{names[0]} is a bound of the search: with less of it less happens; change a rule of the protocol"]
-    title = "they differ in one setting alone, a rule of the protocol" + ("" if why else f": {told}")
+    title = "they differ in one setting alone, a rule of the protocol" + ("" if why else f": {values}")
     return Criterion(title, not why, tuple(why))
 
 

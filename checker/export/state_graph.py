@@ -48,8 +48,8 @@ def dot(graph: nx.MultiDiGraph) -> str:
 
 
 def _drawn_state(data: dict[str, Any]) -> dict[str, str]:
-    told = f"\nfalse: {data['violated']}" if data["violated"] else ""
-    found = {"label": data["label"] + told, "tooltip": data["state"]}
+    suffix = f"\nfalse: {data['violated']}" if data["violated"] else ""
+    found = {"label": data["label"] + suffix, "tooltip": data["state"]}
     if data["initial"]:
         found["peripheries"] = "2"
     if data["on_trace"]:

@@ -123,7 +123,7 @@ class Symmetry:
                     yield Pair(name, e.if_(can, x, y), y)
 
 
-def told_apart(symmetry: Symmetry) -> str:
+def why_distinguishable(symmetry: Symmetry) -> str:
     """A text that says why no two members are interchangeable. Requires that `symmetry.classes()` is empty."""
     several = [member.of for member in symmetry.members if member.number == 1]
     if not several:

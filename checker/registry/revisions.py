@@ -54,9 +54,9 @@ def _commit(file: Path, revision: str) -> str:
 
 def _content(file: Path, commit: str, name: str) -> bytes | None:
     """The content of the file `name` beside `file` at the commit, or None if there is no such file. Follows links."""
-    told = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
+    output = _git(file, ["cat-file", "--batch", "--follow-symlinks"], f"{commit}:./{name}\n".encode())
     # Git prints `<object> blob <size>`, the content and a newline. For folders and broken links it prints other words.
-    header, _, content = told.partition(b"\n")
+    header, _, content = output.partition(b"\n")
     return content[:-1] if header.split()[1:2] == [b"blob"] else None
 
 
@@ -68,10 +68,10 @@ def _link_packages(today: Path, folder: Path) -> None:
             (folder / found.name).symlink_to(found)
 
 
-def _git(file: Path, arguments: list[str], told: bytes = b"") -> bytes:
-    """Runs git in the folder of `file`, with the input `told`. The output is empty if git refuses the command."""
+def _git(file: Path, arguments: list[str], given: bytes = b"") -> bytes:
+    """Runs git in the folder of `file`, with the input `given`. The output is empty if git refuses the command."""
     command = ["git", "-C", str(file.resolve().parent), *arguments]
-    return subprocess.run(command, input=told, capture_output=True, check=False).stdout
+    return subprocess.run(command, input=given, capture_output=True, check=False).stdout
 
 
 @contextmanager

@@ -26,16 +26,16 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN,
     first = violations[0][1]
     assert first.trace is not None
     title = ink("head", f"Counterexample: {', '.join(name for name, _ in violations)}")
-    told = told_text(first.trace, None if plain else first.story, ink)
-    lines = [title + ("" if first.canonical else " (not canonical)"), *told]
+    steps = steps_text(first.trace, None if plain else first.story, ink)
+    lines = [title + ("" if first.canonical else " (not canonical)"), *steps]
     lines += ["", *_last_state(first.trace, ink)]
-    told_fixes: list[Fix] = []
+    shown_fixes: list[Fix] = []
     for name, finding in violations:
         lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}"]
         lines += why_text(finding.instance, first.trace)
         if not plain:
-            lines += blame_text(finding, told_fixes)
-            told_fixes += finding.fixes
+            lines += blame_text(finding, shown_fixes)
+            shown_fixes += finding.fixes
             lines += alternatives_text(finding.alternatives)
     return lines
 
@@ -49,8 +49,8 @@ def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str
     if violations:
         return violations_text(violations, plain=plain)
     trace = replayed[0].outcome.trace
-    told = told_text(trace, None if plain else replayed[0].story)
-    return [f"Trace: {replayed[0].recording.title}", *told, "", *_last_state(trace, PLAIN)]
+    steps = steps_text(trace, None if plain else replayed[0].story)
+    return [f"Trace: {replayed[0].recording.title}", *steps, "", *_last_state(trace, PLAIN)]
 
 
 def choice_text(finding: PropertyFinding) -> str:
@@ -63,25 +63,25 @@ def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAI
     """The lines about the trace that violates a property. If the trace is a lasso, they also say why it is fair."""
     assert finding.trace is not None
     lines = [ink("head", f"Counterexample: {name}{choice_text(finding)}")]
-    lines += told_text(finding.trace, None if plain else finding.story, ink)
+    lines += steps_text(finding.trace, None if plain else finding.story, ink)
     lines += ["", f"{ink('bad', name)} is false of that: {finding.sentence}"]
     if finding.trace.loop is not None and not finding.kept and finding.trace.stays:
         return [*lines, "  no action with fairness can happen there"]
     return [*lines, *(f"  {promise} cannot happen in state {state}" for promise, state in finding.kept)]
 
 
-def told_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
+def steps_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
     """The lines of a trace as a story, or as plain states if there is no story."""
     return trace_text(trace, ink) if story is None else story_text(story, trace, ink)
 
 
-def blame_text(finding: Finding, told: Collection[Fix] = ()) -> list[str]:
+def blame_text(finding: Finding, already_shown: Collection[Fix] = ()) -> list[str]:
     """The lines on why an invariant is false: the line of `held_text`, the facts behind the violation, and the fixes.
 
-    Fixes in `told` are left out, because the report has shown them already.
+    Fixes in `by_action` are left out, because the report has shown them already.
     """
     lines = held_text(finding) + reasons_text(finding.reasons, finding.story, finding.fixes)
-    return [*lines, *(line for fix in finding.fixes if fix not in told for line in fix_text(fix))]
+    return [*lines, *(line for fix in finding.fixes if fix not in already_shown for line in fix_text(fix))]
 
 
 def held_text(finding: Finding) -> list[str]:
@@ -98,8 +98,8 @@ def held_text(finding: Finding) -> list[str]:
 def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
     """The lines about a trace to a state in which an action or a predicate cannot be evaluated."""
     action = "a predicate" if failure.label is None else label_text(failure.label)
-    told = told_text(failure.trace, None if plain else failure.story, ink)
-    lines = [ink("head", "Evaluation error: how to get there"), *told, ""]
+    steps = steps_text(failure.trace, None if plain else failure.story, ink)
+    lines = [ink("head", "Evaluation error: how to get there"), *steps, ""]
     return [
         *lines,
         *_last_state(failure.trace, ink),

@@ -30,8 +30,8 @@ def _annotation(case: Case) -> str:
     if case.location is not None:
         lines = {"line": str(case.location.line), "endLine": str(case.location.end_line)}
         properties = {"file": case.location.file, **lines, **properties}
-    told = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
-    return f"::{LEVELS[case.outcome]} {told}::{_data(case.message)}"
+    fields = ",".join(f"{name}={_property(value)}" for name, value in properties.items())
+    return f"::{LEVELS[case.outcome]} {fields}::{_data(case.message)}"
 
 
 def _data(text: str) -> str:

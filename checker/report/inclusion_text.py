@@ -35,8 +35,8 @@ def _essence(way: OneWay, word: str) -> str:
     return f"a behaviour of {plural(way.endings.trace.length, 'state')} is {word}: {_last(way.endings)}"
 
 
-def _last(told: Endings) -> str:
-    label = told.trace.steps[-1].label
+def _last(endings: Endings) -> str:
+    label = endings.trace.steps[-1].label
     return "its first state" if label is None else label_text(label)
 
 
@@ -75,23 +75,23 @@ def _open(way: OneWay, word: str) -> str:
     return f"Open: {known}; of longer ones nothing is known: {why[way.stopped or 'pairs']}"
 
 
-def endings_text(told: Endings, mine: str, other: str, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
+def endings_text(endings: Endings, mine: str, other: str, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
     """The lines of a behaviour: its steps in one model (`mine`), and how it ends in the model `other`."""
-    lines = trace_text(told.trace, ink) if plain else story_text(told.story, told.trace, ink)
-    if told.other is None:
+    lines = trace_text(endings.trace, ink) if plain else story_text(endings.story, endings.trace, ink)
+    if endings.other is None:
         return [*lines, "", f"{other} has no such initial state"]
-    lines += ["", f"{ink('head', other)} {_same_so_far(told)}"]
-    if not told.same_steps:
-        labels = (step.label for step in told.other.steps)
+    lines += ["", f"{ink('head', other)} {_same_so_far(endings)}"]
+    if not endings.same_steps:
+        labels = (step.label for step in endings.other.steps)
         texts = ", ".join(label_text(label) for label in labels if label is not None)
         lines += [INNER + line for line in wrapped(texts or "from its initial state", WIDTH - len(INNER))]
-    return lines + [INNER + line for line in ending_text(told.ending, mine, other)]
+    return lines + [INNER + line for line in ending_text(endings.ending, mine, other)]
 
 
-def _same_so_far(told: Endings) -> str:
-    assert told.other is not None
-    steps = "by the same steps" if told.same_steps else "by steps of its own"
-    return f"shows the same up to there in {plural(told.other.length, 'state')}, {steps}; then it cannot go on so:"
+def _same_so_far(endings: Endings) -> str:
+    assert endings.other is not None
+    steps = "by the same steps" if endings.same_steps else "by steps of its own"
+    return f"shows the same up to there in {plural(endings.other.length, 'state')}, {steps}; then it cannot go on so:"
 
 
 def ending_text(ending: Ending, mine: str, other: str) -> list[str]:

@@ -57,8 +57,8 @@ def _lines(trace: Trace, title: str) -> Iterator[str]:
         what = "" if step.label is None else label_text(step.label)
         yield f"{lanes[_actor(step)]}->>{lanes[_other(step)]}: {i}. {escaped(what)}"
         changes = differences(trace.variables, trace.steps[i - 2].state, step.state)
-        told = "<br/>".join(f"{escaped(path)} #8594; {escaped(_short(new))}" for path, _, new in changes)
-        yield f"Note over {lanes[_actor(step)]}: {told or 'nothing changes'}"
+        note = "<br/>".join(f"{escaped(path)} #8594; {escaped(_short(new))}" for path, _, new in changes)
+        yield f"Note over {lanes[_actor(step)]}: {note or 'nothing changes'}"
     if trace.loop is not None:
         yield f"Note over P0: {STAYS}" if trace.loop == trace.length - 1 else "end"
 

@@ -136,8 +136,8 @@ def _forecast(result: Result) -> list[str]:
     expected = result.extra["forecast"]
     words = {"states": number, "seconds": seconds, "store_bytes": size}
     names = {"states": " states in all", "seconds": " at the speed so far", "store_bytes": " of states"}
-    told = [f"{words[n](e['low'])} to {words[n](e['high'])}{names[n]}" for n, e in expected.items()]
-    return [f"forecast from the growth of levels: {', '.join(told)}"]
+    estimates = [f"{words[n](e['low'])} to {words[n](e['high'])}{names[n]}" for n, e in expected.items()]
+    return [f"forecast from the growth of levels: {', '.join(estimates)}"]
 
 
 # --- what the verdict rests on --------------------------------------------------------------------------------------
@@ -255,12 +255,12 @@ def brief(result: Result, ink: Ink = PLAIN) -> str:
     that hold only vacuously, or with excused ends or components (docs/explanation/liveness.md). If the verdict line
     itself names actions and goals that were never seen, there is no further line.
     """
-    told = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
-    never = _never(result) if result.counted and told else []
+    unproblematic = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
+    never = _never(result) if result.counted and unproblematic else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
-    left_out = [f"left out: {', '.join(result.left_out.values())}"] if result.left_out and told else []
+    left_out = [f"left out: {', '.join(result.left_out.values())}"] if result.left_out and unproblematic else []
     held = {name: property_text(finding) for name, finding in result.liveness.items() if finding.verdict == "holds"}
-    only_so = [f"warning: {name} {text}" for name, text in held.items() if text != "holds" and told]
+    only_so = [f"warning: {name} {text}" for name, text in held.items() if text != "holds" and unproblematic]
     return "\n".join([verdict_line(result, ink), *warning, *only_so, *left_out]) + "\n"
 
 

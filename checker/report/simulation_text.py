@@ -45,8 +45,8 @@ def brief(result: Result, ink: Ink = PLAIN) -> str:
     sampling = result.extra["sampling"]
     never = [f"action {n}" for n in sampling["actions_never_taken"]]
     never += [f"goal {n}" for n in sampling["goals_never_reached"]]
-    told = result.verdict != "violated" and result.evaluation is None and never
-    warning = [f"warning: not met in any walk: {', '.join(never)}"] if told else []
+    unproblematic = result.verdict != "violated" and result.evaluation is None and never
+    warning = [f"warning: not met in any walk: {', '.join(never)}"] if unproblematic else []
     return "\n".join([verdict_line(result, ink), *warning]) + "\n"
 
 

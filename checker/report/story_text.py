@@ -36,7 +36,7 @@ LEGEND: Final = "Logs: the record at each offset as #id/epoch; what lies before 
 
 def story_text(story: Story, trace: Trace, ink: Ink = PLAIN) -> list[str]:
     """The lines of a story: the first state, then each step under its sentence."""
-    drawn = [log for told in story.sentences for log in told.logs]
+    drawn = [log for each in story.sentences for log in each.logs]
     lines = _legend(drawn or list(story.start))
     indent = 5 + max((len(lane.title) for lane in story.lanes), default=0) + 2
     lines += ["", f"  1  {ink('head', 'initial state')}", *columns(_start(story, trace), "     ")]
@@ -156,7 +156,7 @@ def reasons_text(reasons: Reasons | None, story: Story | None, fixes: Sequence[F
     """
     if reasons is None:
         return []
-    sentences = {} if story is None else {told.position: told.sentence for told in story.sentences}
+    sentences = {} if story is None else {sentence.position: sentence.sentence for sentence in story.sentences}
     count = len(reasons.reasons)
     acting = {fix.step for fix in fixes if fix.step is not None}
     lines = [_head(count, reasons.at_once)] if count else []
@@ -223,8 +223,8 @@ def fix_text(fix: Fix) -> list[str]:
         lines += _after("     ", f"{name}: {meaning}" if meaning else "")
     lines += _more(fix.rules)
     if fix.where is not None:
-        told = "" if fix.condition is None or len(fix.condition) > WIDTH else f": {fix.condition}"
-        lines += _after("     ", f"{fix.where}  {fix.source} is false{told}")
+        each = "" if fix.condition is None or len(fix.condition) > WIDTH else f": {fix.condition}"
+        lines += _after("     ", f"{fix.where}  {fix.source} is false{each}")
     if fix.enabled:
         lines += _after("     ", f"possible there instead: {_some(fix.enabled)}")
     lines += columns(((d.path, f"{d.here} here, {d.fixed} with the fix") for d in fix.differs[:MOST]), "     ")

@@ -152,7 +152,7 @@ class Finding:
                 "verdict": self.verdict,
                 "length": self.trace.length,
                 "canonical": self.canonical,
-                "trace": told_json(self.trace, self.story),
+                "trace": story_json(self.trace, self.story),
                 "why": self.why(),
             }
         if self.verdict == "incomplete":
@@ -171,11 +171,11 @@ class Finding:
         }
 
 
-def told_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
+def story_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
     """A trace as JSON data. With a story, each step also has its actor in the story (`lane`) and its sentence."""
     steps = trace.to_json()
-    for told in () if story is None else story.sentences:
-        steps[told.position - 1] |= {"lane": told.lane.name, "sentence": told.sentence}
+    for sentence in () if story is None else story.sentences:
+        steps[sentence.position - 1] |= {"lane": sentence.lane.name, "sentence": sentence.sentence}
     return steps
 
 
@@ -263,7 +263,7 @@ class PropertyFinding:
         if self.verdict == "holds":
             data |= {"holds_without_excuse": not self.total("excused"), "fairness_used": self.fairness_used}
         if self.trace is not None:
-            steps = told_json(self.trace, self.story)
+            steps = story_json(self.trace, self.story)
             loop = self.trace.loop
             cut = len(steps) if loop is None else loop + 1
             data |= {
@@ -470,7 +470,7 @@ class Result:
                 "action": failure.label and failure.label.action,
                 "parameters": failure.label and failure.label.to_json(),
                 "canonical": failure.canonical,
-                "trace": told_json(failure.trace, failure.story),
+                "trace": story_json(failure.trace, failure.story),
             }
         if self.partial is not None:
             data["partial"] = {**self.partial, "reproducible": False}

@@ -107,8 +107,8 @@ def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
         lines.append(f"verdict: {summary['verdict']}, expected {scenario.expect}")
     found = {name: f["length"] for name, f in _all(summary).items() if "length" in f}
     if found and not scenario.lengths and scenario.expect == "violated":
-        told = ", ".join(f"{name} = {length}" for name, length in sorted(found.items()))
-        return [*lines, f"no lengths are expected; write [lengths] in {FILE}, and below it {told}"]
+        lengths = ", ".join(f"{name} = {length}" for name, length in sorted(found.items()))
+        return [*lines, f"no lengths are expected; write [lengths] in {FILE}, and below it {lengths}"]
     for name in sorted(found.keys() | scenario.lengths.keys()):
         if found.get(name) != scenario.lengths.get(name):
             lines.append(f"{name}: {_words(summary, name)}, expected {_expected(scenario, name)}")

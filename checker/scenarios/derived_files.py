@@ -43,8 +43,8 @@ class Derived:
     story: dict[str, Any] | None = None
 
 
-def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) -> Derived:
-    """Checks a scenario. If `told` is true, the result also has a `story` for an HTML page.
+def derive(scenario: Scenario, limits: Limits = Limits(), with_story: bool = False) -> Derived:
+    """Checks a scenario. If `with_story` is true, the result also has a `story` for an HTML page.
 
     Raises the errors of `isrcheck.check`, and `DamagedScenario` if the model's file is missing or outside
     `scenario.root`.
@@ -58,7 +58,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), told: bool = False) ->
         loaded = load_model_class(specification)
         result = asked_of(scenario, loaded, scenario.settings, limits, workers=1)  # because scenarios run in parallel
         explain_all(result, loaded, controls_of(scenario, loaded, {}))
-        story = _story(loaded, result) if told else None
+        story = _story(loaded, result) if with_story else None
     data = summary(result)
     unfinished = None if result.reason is None else (_unfinished(result), _code(result))
     return Derived(data, files_of(result), unfinished, story)
@@ -95,9 +95,9 @@ def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
     This trace is the trace in the scenario's derived files. If these files have no trace, it is the trace to an
     evaluation error. Returns None if there is no evaluation error either.
     """
-    from isrcheck.checker.report.pages.trace_data import told_traces
+    from isrcheck.checker.report.pages.trace_data import page_traces
 
-    return next(iter(told_traces(result, loaded.cls(**result.settings)).values()), None)
+    return next(iter(page_traces(result, loaded.cls(**result.settings)).values()), None)
 
 
 def summary(result: Result) -> dict[str, Any]:

@@ -48,9 +48,9 @@ def reasons(walked: Walked) -> Reasons | None:
         # If several steps caused a fact, the fact is told only with the last of these steps. But if a step would have
         # no fact left, it keeps all its facts.
         own = [made for made in into[end] if latest[made.what] == end] or into[end]
-        found.append(Reason(end, tuple(sorted(steps)), graph.told(own)))
+        found.append(Reason(end, tuple(sorted(steps)), graph.facts(own)))
     start = [Made(atom, walked.length, -1) for atom in facts if walked.since(atom, walked.length) == 1]
-    return Reasons(tuple(at_once), tuple(found), graph.told(start), graph.needs())
+    return Reasons(tuple(at_once), tuple(found), graph.facts(start), graph.needs())
 
 
 Edges = dict[int, list[Made]]
@@ -140,9 +140,9 @@ class _Graph:
         behind = {a: self.cone(a) - {a} for a in self.into[k]}
         for a in sorted(behind):
             if not any(a in behind[b] for b in behind):
-                yield Need(a, "; ".join(fact.text for fact in self.told(self.into[k][a])))
+                yield Need(a, "; ".join(fact.text for fact in self.facts(self.into[k][a])))
 
-    def told(self, causes: Iterable[Made]) -> tuple[Fact, ...]:
+    def facts(self, causes: Iterable[Made]) -> tuple[Fact, ...]:
         """The facts about the conditions and leaves in `causes`, in words and without repetitions."""
         return tuple({fact.text: fact for fact in map(self._fact, reversed(list(causes)))}.values())[::-1]
 

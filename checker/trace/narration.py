@@ -18,7 +18,7 @@ from isrcheck.checker.results.state_text import differences
 from isrcheck.checker.results.story import Change, DrawnLog, DrawnRecord, Lane, Sentence, Story
 from isrcheck.checker.trace.step_replay import replay
 from isrcheck.checker.trace.trace_files import Recording, decoded, from_json
-from isrcheck.model.language.descriptions import SeenRecord, SeenState, told
+from isrcheck.model.language.descriptions import SeenRecord, SeenState, describe
 from isrcheck.model.language.domains import Broker, Per, Record, Sequence_, Value
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.scalarset_members import BROKER, BrokerId
@@ -53,14 +53,14 @@ def _is_of_brokers(domain: Per) -> bool:
 
 
 def _log(model: Model, s: SeenState, p: Any, b: BrokerId, several: bool) -> DrawnLog:
-    records, told = _at(s, "log", p)[b], _tells_all(model.domains["log"])
+    records, describe = _at(s, "log", p)[b], _tells_all(model.domains["log"])
     belief = _belief(model, s, p, b)
     isr = belief.get("isr")
     leader = belief.get("leader")
     return DrawnLog(
         broker=b.number,
         records=tuple(DrawnRecord(o, _field(r, "id"), _field(r, "epoch")) for o, r in enumerate(records))
-        if told
+        if describe
         else None,
         log_end=len(records),
         high_watermark=belief.get("high_watermark"),
@@ -179,7 +179,7 @@ def _sentence(
     return Sentence(
         position=i + 1,
         lane=lane_of(model, step.label, step.actor),
-        text=told(model, step.label, old, step.state),
+        text=describe(model, step.label, old, step.state),
         label=step.label,
         brokers=tuple(dict.fromkeys(x.number for x in step.label.members() if x.of == BROKER)),
         changes=tuple(Change(*change) for change in differences(trace.variables, old, step.state)),

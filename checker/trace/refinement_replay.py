@@ -93,14 +93,14 @@ def widened(
     return replace(trace, variables=(*trace.variables, *theirs), steps=steps)
 
 
-def retold(told: Story, trace: Trace) -> Story:
+def widened_story(story_so_far: Story, trace: Trace) -> Story:
     """A story that also tells the changes in the specification. `trace` has the variables of both models."""
     sentences = []
-    for sentence in told.sentences:
+    for sentence in story_so_far.sentences:
         old, new = (trace.steps[i].state for i in (sentence.position - 2, sentence.position - 1))
         changes = tuple(Change(*change) for change in differences(trace.variables, old, new))
         sentences.append(replace(sentence, changes=changes))
-    return replace(told, sentences=tuple(sentences))
+    return replace(story_so_far, sentences=tuple(sentences))
 
 
 class Implementing(Interpreter):

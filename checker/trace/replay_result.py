@@ -13,7 +13,7 @@ from isrcheck.checker.results.text_layout import columns, plural
 from isrcheck.checker.trace.causes import reasons
 from isrcheck.checker.trace.lasso_replay import Lasso
 from isrcheck.checker.trace.narration import story
-from isrcheck.checker.trace.refinement_replay import Implementation, retold
+from isrcheck.checker.trace.refinement_replay import Implementation, widened_story
 from isrcheck.checker.trace.step_replay import Refusal, ReplayOutcome, replay
 from isrcheck.checker.trace.trace_evaluation import Walked, last_held
 from isrcheck.checker.trace.trace_files import Recording, decoded, label_of
@@ -53,13 +53,13 @@ class Replayed:
         wider = self.wider
         if wider is None:
             return self
-        told = None if self.story is None else retold(self.story, wider)
+        wider_story = None if self.story is None else widened_story(self.story, wider)
         return replace(
             self,
             outcome=replace(self.outcome, trace=wider),
-            story=told,
-            finding=None if self.finding is None else replace(self.finding, trace=wider, story=told),
-            broken=None if self.broken is None else replace(self.broken, trace=wider, story=told),
+            story=wider_story,
+            finding=None if self.finding is None else replace(self.finding, trace=wider, story=wider_story),
+            broken=None if self.broken is None else replace(self.broken, trace=wider, story=wider_story),
         )
 
     def exit_code(self, expected: bool) -> int:
@@ -149,10 +149,10 @@ def replayed(interpreter: Interpreter, recording: Recording, implementation: Imp
         confirmed = _stands_for_nothing(implementation, last) or _confirmed(interpreter, recording, last)
     if not outcome.valid:
         return Replayed(recording, outcome, confirmed)
-    told = story(interpreter.model, outcome.trace)
+    trace_story = story(interpreter.model, outcome.trace)
     violated = recording.claim == "violation" and confirmed
-    finding = _finding(interpreter, recording.name or "", outcome.trace, told) if violated else None
-    return Replayed(recording, outcome, confirmed, told, finding)
+    finding = _finding(interpreter, recording.name or "", outcome.trace, trace_story) if violated else None
+    return Replayed(recording, outcome, confirmed, trace_story, finding)
 
 
 def _refined(interpreter: Interpreter, recording: Recording, implementation: Implementation) -> Replayed:
@@ -189,25 +189,27 @@ def _promised(interpreter: Interpreter, recording: Recording) -> Replayed:
         return Replayed(recording, outcome, None)
     lasso = Lasso(interpreter, outcome.trace)
     against = lasso.refusal(name, recording.choice, recording.fairness)
-    told = story(model, outcome.trace)
+    trace_story = story(model, outcome.trace)
     if against is not None:
-        return Replayed(recording, outcome, False, told, against=against)
+        return Replayed(recording, outcome, False, trace_story, against=against)
     method = interpreter.properties[name]
     kept = () if outcome.trace.loop is None else lasso.kept(recording.fairness)
     broken = PropertyFinding(
         "violated", sentence_of(method), str(kind_of(method)), choice=recording.choice, trace=outcome.trace,
-        kept=tuple((each.obligation, each.state) for each in kept), story=told,
+        kept=tuple((each.obligation, each.state) for each in kept), story=trace_story,
     )  # fmt: skip
-    return Replayed(recording, outcome, True, told, broken=broken)
+    return Replayed(recording, outcome, True, trace_story, broken=broken)
 
 
-def _finding(interpreter: Interpreter, name: str, trace: Trace, told: Story) -> Finding:
+def _finding(interpreter: Interpreter, name: str, trace: Trace, trace_story: Story) -> Finding:
     """The finding that explains why an invariant is false at the end of a trace."""
     model, predicate = interpreter.model, interpreter.invariants[name]
     instance = Instance(*explain(model, trace.steps[-1].state, predicate))
     held = last_held(model, predicate, trace, instance)
     why = reasons(Walked(model, trace, predicate))
-    return Finding("violated", sentence_of(predicate), trace, instance=instance, held=held, reasons=why, story=told)
+    return Finding(
+        "violated", sentence_of(predicate), trace, instance=instance, held=held, reasons=why, story=trace_story
+    )
 
 
 def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> bool:

@@ -15,9 +15,15 @@ from isrcheck.checker.trace.step_replay import replay
 from isrcheck.checker.trace_validation.line_matches import Question, question
 from isrcheck.checker.trace_validation.recording_file import Place, Recording
 from isrcheck.checker.trace_validation.rejected_lines import Refusing, state_of
-from isrcheck.checker.trace_validation.validation_result import EXIT, Answer, Explanation, Frontier, Told, resembled
-from isrcheck.checker.trace_validation.validation_search import Found, Limits, Node, search
-from isrcheck.checker.trace_validation.validation_search import Told as Tell
+from isrcheck.checker.trace_validation.validation_result import (
+    EXIT,
+    Answer,
+    Explanation,
+    Frontier,
+    MatchedLines,
+    resembled,
+)
+from isrcheck.checker.trace_validation.validation_search import Found, Limits, Node, Tell, search
 from isrcheck.model.language.errors import EvaluationError, ModelError
 from isrcheck.model.semantics.concrete_state import holds
 from isrcheck.model.semantics.concrete_values import State
@@ -96,13 +102,13 @@ def _no_meaning(asked: Question, node: Node, text: str, label: Any) -> str:
 
 
 def explained(name: str, asked: Question, end: Node) -> Explanation:
-    walked, told = _walked(asked, end)
+    walked, matched = _walked(asked, end)
     _require_whole(asked, end)
     judged, unasked = _judged(asked.interpreter, [step.state for step in walked.steps])
     return Explanation(
         walked,
         story(asked.interpreter.model, walked),
-        told,
+        matched,
         end.hidden,
         end.longest,
         tuple(n for n, state in judged.items() if state is None),
@@ -112,7 +118,7 @@ def explained(name: str, asked: Question, end: Node) -> Explanation:
     )
 
 
-def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
+def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[MatchedLines, ...]]:
     """The path to a node as a trace, and the lines that each state explains. The model's own methods check the path."""
     interpreter, path = asked.interpreter, end.path
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
@@ -123,15 +129,15 @@ def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[Told, ...]]:
         after = interpreter.step(steps[-1].state, number)
         assert after is not None, f"the search takes {node.label} where it is not enabled"
         steps.append(Step(node.label, interpreter.actors[number], after))
-    told = _told(asked, path)
-    _require_as_seen(asked, steps, told)
+    matched = _matched_lines(asked, path)
+    _require_as_seen(asked, steps, matched)
     found = Trace(tuple(interpreter.model.domains.items()), tuple(steps))
     refusal = replay(interpreter, found).refusal
     assert refusal is None, f"the search has found a path that is none: {refusal}"
-    return found, told
+    return found, matched
 
 
-def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
+def _matched_lines(asked: Question, path: Sequence[Node]) -> tuple[MatchedLines, ...]:
     """For each state of a path, the lines that the state explains."""
     found = []
     for i, node in enumerate(path):
@@ -141,15 +147,15 @@ def _told(asked: Question, path: Sequence[Node]) -> tuple[Told, ...]:
             step = asked.lanes[node.lane][before[node.lane]].line
             before[node.lane] += 1
         rows = zip(asked.lanes, before, node.positions, strict=True)
-        found.append(Told(step, tuple(seen.line for lines, a, b in rows for seen in lines[a:b])))
+        found.append(MatchedLines(step, tuple(seen.line for lines, a, b in rows for seen in lines[a:b])))
     return tuple(found)
 
 
-def _require_as_seen(asked: Question, steps: Sequence[Step], told: Sequence[Told]) -> None:
-    """Checks that a path agrees with the lines in `told`. So a mistake of the search is never shown as an answer."""
+def _require_as_seen(asked: Question, steps: Sequence[Step], matched: Sequence[MatchedLines]) -> None:
+    """Checks that a path agrees with the lines in `matched`. So a mistake of the search is never shown as an answer."""
     known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
     passed: set[Place] = set()
-    for step, each in zip(steps, told, strict=True):
+    for step, each in zip(steps, matched, strict=True):
         if each.step is not None:
             assert set(each.step.after) <= passed, f"{each.step.title} comes too early"
             assert step.label in (known[each.step.place].labels or ()), f"{each.step.title} is no {step.label}"
@@ -189,11 +195,11 @@ def _frontier(asked: Question, found: Found, at_most: int) -> Frontier | None:
     if not found.furthest:
         return None
     refusing = Refusing(asked, found.furthest)
-    walked, told = _walked(asked, refusing.nodes[0])
+    walked, matched = _walked(asked, refusing.nodes[0])
     return Frontier(
         walked,
         story(asked.interpreter.model, walked),
-        told,
+        matched,
         refusing.nodes[0].explained,
         len(refusing.nodes),
         refusing.refused(at_most),

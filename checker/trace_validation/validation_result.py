@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from isrcheck.checker.results.result import FORMAT, Exit, Trace, told_json
+from isrcheck.checker.results.result import FORMAT, Exit, Trace, story_json
 from isrcheck.checker.results.story import Story
 from isrcheck.checker.scenarios import collection
 from isrcheck.checker.scenarios.scenario import read
@@ -70,7 +70,7 @@ Verdict = Literal["explained", "unexplained", "incomplete"]
 
 
 @dataclass(frozen=True)
-class Told:
+class MatchedLines:
     """The lines of the recording that a state of a path explains.
 
     `step` is the line of the step into the state. It is None for a hidden step (a step without a line) and for the
@@ -92,16 +92,16 @@ class Told:
 class Explanation:
     """A path of the model that explains all lines of the recording. It was replayed with the model's own methods.
 
-    `told` has one entry for each state. `hidden` counts the hidden steps. `in_a_row` is the greatest number of hidden
-    steps in a row. `holds` names the invariants that are true in every state. `violated` has the invariants that are
-    false in a state of the path, each with the first such state (counted from 1). `unasked` names the invariants that
-    are undefined in a state of the path or have no meaning at the settings. `likeness` has scenarios that resemble the
-    path.
+    `matched` has one entry for each state. `hidden` counts the hidden steps. `in_a_row` is the greatest number of
+    hidden steps in a row. `holds` names the invariants that are true in every state. `violated` has the invariants that
+    are false in a state of the path, each with the first such state (counted from 1). `unasked` names the invariants
+    that are undefined in a state of the path or have no meaning at the settings. `likeness` has scenarios that resemble
+    the path.
     """
 
     trace: Trace
     story: Story
-    told: tuple[Told, ...]
+    matched: tuple[MatchedLines, ...]
     hidden: int
     in_a_row: int
     holds: tuple[str, ...]
@@ -110,9 +110,9 @@ class Explanation:
     likeness: tuple[Likeness, ...]
 
     def to_json(self) -> dict[str, Any]:
-        steps = told_json(self.trace, self.story)
+        steps = story_json(self.trace, self.story)
         return {
-            "trace": [step | told.to_json() for step, told in zip(steps, self.told, strict=True)],
+            "trace": [step | matched.to_json() for step, matched in zip(steps, self.matched, strict=True)],
             "hidden": self.hidden,
             "in_a_row": self.in_a_row,
             "invariants": {
@@ -163,7 +163,7 @@ class Refused:
 class Frontier:
     """One of the states that explain the most lines, the story that leads to it, and the next line of each lane.
 
-    `told` has one entry for each state of the trace. `states` counts this state and the other states in
+    `matched` has one entry for each state of the trace. `states` counts this state and the other states in
     `Found.furthest` (`validation_search.py`) that explain exactly the same lines. `waiting` has the next lines that
     must wait for a line that is not explained. `refused` has all other next lines. They cannot happen in the counted
     states, or the search stopped before it tried them. `nearest` has action instances that are enabled at the end of
@@ -172,7 +172,7 @@ class Frontier:
 
     trace: Trace
     story: Story
-    told: tuple[Told, ...]
+    matched: tuple[MatchedLines, ...]
     explained: int
     states: int
     refused: tuple[Refused, ...]
@@ -180,11 +180,11 @@ class Frontier:
     nearest: tuple[str, ...]
 
     def to_json(self) -> dict[str, Any]:
-        steps = told_json(self.trace, self.story)
+        steps = story_json(self.trace, self.story)
         return {
             "explained": self.explained,
             "states": self.states,
-            "trace": [step | told.to_json() for step, told in zip(steps, self.told, strict=True)],
+            "trace": [step | matched.to_json() for step, matched in zip(steps, self.matched, strict=True)],
             "refused": [each.to_json() for each in self.refused],
             "waiting": [_place(line) for line in self.waiting],
             "nearest": list(self.nearest),

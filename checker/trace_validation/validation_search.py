@@ -88,7 +88,7 @@ class Found:
     furthest: list[Node] = field(default_factory=list)
 
 
-Told = Callable[[int, int], None]
+Tell = Callable[[int, int], None]
 """A search calls this from time to time with the number of visited nodes and the greatest number of explained lines."""
 
 
@@ -100,7 +100,7 @@ class Limits:
     seconds: float | None = None
 
 
-def search(question: Question, at_most: int, limits: Limits = Limits(), tell: Told | None = None) -> Found:
+def search(question: Question, at_most: int, limits: Limits = Limits(), tell: Tell | None = None) -> Found:
     """Searches for an explanation with at most `at_most` hidden steps in a row."""
     seeking = _Search(question, at_most, limits, tell)
     try:
@@ -111,7 +111,7 @@ def search(question: Question, at_most: int, limits: Limits = Limits(), tell: To
 
 
 class _Search:
-    def __init__(self, question: Question, at_most: int, limits: Limits, tell: Told | None) -> None:
+    def __init__(self, question: Question, at_most: int, limits: Limits, tell: Tell | None) -> None:
         self.question, self.at_most, self.limits, self.tell = question, at_most, limits, tell
         self.found = Found()
         self.began = time.perf_counter()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from isrcheck.checker.report.counterexample_text import told_text
+from isrcheck.checker.report.counterexample_text import steps_text
 from isrcheck.checker.results.result import Trace
 from isrcheck.checker.results.story import Story
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural
-from isrcheck.checker.trace_validation.validation_result import Answer, Explanation, Frontier, Reason, Told
+from isrcheck.checker.trace_validation.validation_result import Answer, Explanation, Frontier, MatchedLines, Reason
 from isrcheck.model.language.model import Model
 from isrcheck.model.semantics.transition_system import shown
 
@@ -52,7 +52,11 @@ def report_text(answer: Answer, ink: Ink = PLAIN, plain: bool = False) -> list[s
 
 
 def _explanation(found: Explanation, ink: Ink, plain: bool) -> list[str]:
-    lines = ["", ink("head", "What may have happened"), *_told(found.trace, found.story, found.told, ink, plain)]
+    lines = [
+        "",
+        ink("head", "What may have happened"),
+        *_story_lines(found.trace, found.story, found.matched, ink, plain),
+    ]
     lines += ["", ink("head", "Invariants along it")]
     lines += [f"  {ink('bad', name)} is false in state {state}" for name, state in found.violated.items()]
     lines += [f"  {', '.join(found.holds)}: true in every state"] if found.holds else []
@@ -65,7 +69,12 @@ def _explanation(found: Explanation, ink: Ink, plain: bool) -> list[str]:
 
 def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[str]:
     lines = ["", ink("head", f"What can be explained: {found.explained} of {plural(answer.lines, 'line')}")]
-    return [*lines, *_told(found.trace, found.story, found.told, ink, plain), "", *_ending(answer, found, ink)]
+    return [
+        *lines,
+        *_story_lines(found.trace, found.story, found.matched, ink, plain),
+        "",
+        *_ending(answer, found, ink),
+    ]
 
 
 def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
@@ -93,47 +102,48 @@ def _reason(reason: Reason) -> list[str]:
     return [f"    {about}{reason.what}{where}", *columns(reason.values, "      ")]
 
 
-def _told(trace: Trace, story: Story, told: tuple[Told, ...], ink: Ink, plain: bool) -> list[str]:
+def _story_lines(trace: Trace, story: Story, matched: tuple[MatchedLines, ...], ink: Ink, plain: bool) -> list[str]:
     """The trace as text. With `plain`, the text shows variables, and does not name the lines of the recording.
 
     Otherwise the text is a story. Each step names the lines that it explains. If the initial state explains lines, a
     line of text before the story names them.
     """
     noted = [
-        replace(sentence, text=f"{sentence.text} [{note(told[sentence.position - 1])}]") for sentence in story.sentences
+        replace(sentence, text=f"{sentence.text} [{note(matched[sentence.position - 1])}]")
+        for sentence in story.sentences
     ]
-    shown = told_text(trace, None if plain else replace(story, sentences=tuple(noted)), ink)
-    return shown if plain else [*(f"  {text}" for text in _at_first(told)), *shown]
+    shown = steps_text(trace, None if plain else replace(story, sentences=tuple(noted)), ink)
+    return shown if plain else [*(f"  {text}" for text in _at_first(matched)), *shown]
 
 
-def _at_first(told: tuple[Told, ...]) -> list[str]:
+def _at_first(matched: tuple[MatchedLines, ...]) -> list[str]:
     """A sentence about the lines that the initial state explains. Empty if this state explains no lines."""
-    held = told[0].held if told else ()
+    held = matched[0].held if matched else ()
     return [f"the initial state explains {', '.join(line.title for line in held)}"] if held else []
 
 
-def note(told: Told) -> str:
+def note(matched: MatchedLines) -> str:
     """Names the line of a step, then the other lines that the next state explains: `controller 3; then broker 2`.
 
     A line is named by its lane and order. For a step without a line, the text begins with `hidden`.
     """
-    step = "hidden" if told.step is None else told.step.title
-    return step + (f"; then {', '.join(line.title for line in told.held)}" if told.held else "")
+    step = "hidden" if matched.step is None else matched.step.title
+    return step + (f"; then {', '.join(line.title for line in matched.held)}" if matched.held else "")
 
 
 def page_of(answer: Answer, model: Model) -> str:
     """The answer as an HTML page."""
     from isrcheck.checker.report.pages.page import page
-    from isrcheck.checker.report.pages.trace_data import setting_data, told_trace
+    from isrcheck.checker.report.pages.trace_data import page_trace, setting_data
 
     stories = {}
     part = answer.explanation or answer.frontier
     if part is not None:
-        data = told_trace(model, part.trace)
-        for step, told in zip(data["steps"][1:], part.told[1:], strict=True):
-            step["sentence"] += f" [{note(told)}]"
+        data = page_trace(model, part.trace)
+        for step, matched in zip(data["steps"][1:], part.matched[1:], strict=True):
+            step["sentence"] += f" [{note(matched)}]"
         ending = [] if answer.frontier is None else _ending(answer, answer.frontier, PLAIN)
-        said = [headline(answer), *_at_first(part.told), *ending]
+        said = [headline(answer), *_at_first(part.matched), *ending]
         stories["1"] = {**data, "title": WORDS[answer.verdict].capitalize(), "falsified": [], "refused": said}
     settings = [setting_data(model, name) for name in answer.settings]
     return page("show.html", stories, file=answer.file, model=answer.model, settings=settings, stories=stories)

@@ -134,7 +134,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
         self.forget_pending(s, p, b, looks=True)
         self.taken(s, c, b, request)
 
-    def told_adopt_isr_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+    def describe_adopt_isr_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         isr = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
         version = becomes(old.replica[p][b].version, new.replica[p][b].version)
         return f"{self.taking_in_words(old, c, b, p)} and leads on: ISR {isr}, version {version}; nothing is pending"

@@ -101,7 +101,7 @@ class AlterationHandling(Alterations, Controller):
         self.forget_view(s, c)
         self.lose_accepted(s, c)
 
-    def told_resign_as_controller(self, old: Any, new: Any, c: Any) -> str:
+    def describe_resign_as_controller(self, old: Any, new: Any, c: Any) -> str:
         return f"{c} notices that it is the controller no more, and resigns; what it had accepted is lost"
 
     def forget_view(self, s: State, c: Any) -> None:
@@ -245,7 +245,7 @@ class AlterationHandling(Alterations, Controller):
         if self.says_version:
             one.said_version = version
 
-    def told_grant_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+    def describe_grant_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
         state = sentences.state_in_words(old, new, p)
         return f"{self.handling_in_words(old, c, p, b, request)}: {state}"
 
@@ -265,7 +265,7 @@ class AlterationHandling(Alterations, Controller):
         if self.says_version:
             one.said_version = self.known(s, c, p, "version")
 
-    def told_confirm_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+    def describe_confirm_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
         return f"{self.handling_in_words(old, c, p, b, request)}: success, since that is the ISR already"
 
     def first_refusal(self, s: State, c: Any, p: int, b: Any, i: int, *answers: str) -> Any:
@@ -285,7 +285,7 @@ class AlterationHandling(Alterations, Controller):
             answer = when(condition, code, answer)
         one.stage = answer
 
-    def told_refuse_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+    def describe_refuse_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
         one, answer = old.alteration[p][b][request], new.alteration[p][b][request].stage
         epoch, version = (asked(old, self.known, c, p, name) for name in ("epoch", "version"))
         why = f", it has seen live brokers {old.seen_live[c][p]}" if answer == "ineligible-replica" else ""
@@ -312,7 +312,7 @@ class AlterationHandling(Alterations, Controller):
         if self.names_holder:
             one.holder = c
 
-    def told_accept_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+    def describe_accept_alter_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
         return f"{self.handling_in_words(old, c, p, b, request)}: accepted, to be written later"
 
     def accepted(self, s: State, c: Any, p: int, b: Any, i: int) -> tuple[Any, Any]:
@@ -341,7 +341,7 @@ class AlterationHandling(Alterations, Controller):
         self.send(s, c, b, (True, self.request(s, c, p, self.write_altered(s, p, one.isr))))
         s.alteration[p][b][request] = self.no_alteration()
 
-    def told_write_accepted_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+    def describe_write_accepted_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
         who, isr = sentences.controller_in_words(self, old, c), old.alteration[p][b][request].isr
         state = sentences.state_in_words(old, new, p)
         return f"{who} writes ISR {isr}, for which {b} had asked: {state}{self.sent_in_words(old, new, c)}"
@@ -360,7 +360,7 @@ class AlterationHandling(Alterations, Controller):
         s.require(~fits)
         s.alteration[p][b][request] = self.no_alteration()
 
-    def told_drop_accepted_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
+    def describe_drop_accepted_isr(self, old: Any, new: Any, c: Any, p: int, b: Any, request: int) -> str:
         who, one = sentences.controller_in_words(self, old, c), old.alteration[p][b][request]
         later = f"there is version {old.state[p].version} of epoch {old.state[p].epoch}"
         return f"{who} drops the request of {b} for ISR {one.isr} at version {one.version}: {later}"

@@ -199,7 +199,7 @@ class Alterations(PartitionState):
         s.require(implies(self.is_expected(s, p, b, request), False))
         s.alteration[p][b][request] = self.no_alteration()
 
-    def told_ignore_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+    def describe_ignore_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
         return f"{b} ignores {self.error_in_words(old, p, b, request)}, for which it does not wait any more"
 
     @action(
@@ -218,7 +218,7 @@ class Alterations(PartitionState):
         one.stage = "asked"
         one.said_version = 0
 
-    def told_lose_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+    def describe_lose_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
         one = old.alteration[p][b][request]
         return f"{self.error_in_words(old, p, b, request)} to {b} is lost; it sends its request for ISR {one.isr} again"
 
@@ -232,6 +232,6 @@ class Alterations(PartitionState):
         s.late_requests += 1
         s.alteration[p][b][late] = {name: getattr(one, name) for name in self.no_alteration()}
 
-    def told_send_again(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+    def describe_send_again(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
         one = old.alteration[p][b][request]
         return f"{b} has waited too long and sends its request for ISR {one.isr} again; both may arrive"

@@ -138,7 +138,7 @@ class Commands(Controller):
         self.adopt(s, p, b, request)
         self.taken(s, c, b, request)
 
-    def told_become_leader_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+    def describe_become_leader_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         request = old.channel[c][b][0]
         ends = f"high watermark {new.replica[p][b].high_watermark}, log end {len(new.log[p][b])}"
         again = " on" if old.replica[p][b].role == "leader" else ""
@@ -155,7 +155,7 @@ class Commands(Controller):
         self.adopt(s, p, b, request)
         self.taken(s, c, b, request)
 
-    def told_become_follower_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+    def describe_become_follower_by_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         leader, before = old.channel[c][b][0].leader, old.replica[p][b]
         stops = f"stops leading in epoch {before.epoch}, " if before.role == "leader" else ""
         whom = "follows nobody" if leader is None else f"follows {leader}"
@@ -175,7 +175,7 @@ class Commands(Controller):
         self.delete_replica(s, p, b)
         self.taken(s, c, b, request)
 
-    def told_stop_replica(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+    def describe_stop_replica(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         return f"{self.taking_in_words(old, c, b, p)} and deletes its replica{self.deleted_in_words(old, p, b)}"
 
     @action(
@@ -192,7 +192,7 @@ class Commands(Controller):
         self.delete_replica(s, p, b)
         self.taken(s, c, b, request)
 
-    def told_delete_partition_not_in_init(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+    def describe_delete_partition_not_in_init(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         return f"{self.taking_in_words(old, c, b, p)} and deletes its replica{self.deleted_in_words(old, p, b)}"
 
     @action(c=any_controller, b=broker, p=any_partition, actor="b", where=lambda m: m.has_topics and m.topic_id)
@@ -203,7 +203,7 @@ class Commands(Controller):
         self.delete_replica(s, p, b)
         s.incarnation[p][b] = request.incarnation
 
-    def told_delete_partition_of_old_topic(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+    def describe_delete_partition_of_old_topic(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         request = sentences.request_in_words(old.channel[c][b][0])
         sees = f"sees {request}{sentences.sender_in_words(c)}, which is of a later topic of that name"
         return f"{b} {sees}, and first deletes its replica{self.deleted_in_words(old, p, b)}"
@@ -219,7 +219,7 @@ class Commands(Controller):
             s.require(~self.is_of_a_later_topic(s, b, p, request))
         self.taken(s, c, b, request)
 
-    def told_ignore_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
+    def describe_ignore_command(self, old: Any, new: Any, c: Any, b: Any, p: int) -> str:
         replica = old.replica[p][b]
         knows = f"it has heard of epoch {replica.epoch}" if replica.epoch >= 0 else "it has no such replica"
         return f"{self.taking_in_words(old, c, b, p)} and ignores it: {knows}"
@@ -240,7 +240,7 @@ class Commands(Controller):
         self.begin_session(s, b)
         s.up = s.up | {b}
 
-    def told_on_broker_startup(self, old: Any, new: Any, b: Any) -> str:
+    def describe_on_broker_startup(self, old: Any, new: Any, b: Any) -> str:
         roles = []
         for p in self.all_partitions:
             replica, of = new.replica[p][b], sentences.of_partition(self, p)

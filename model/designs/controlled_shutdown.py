@@ -53,7 +53,7 @@ class ControlledShutdown(Controller):
         looked = every(implies(self.has_path(s, p), ~s.seen_live[c][p].is_empty) for p in self.all_partitions)
         return self.acting(s, c) & self.is_controller(s, c) & looked
 
-    def told_begin_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
+    def describe_begin_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} tells the controller that it shuts down: live brokers {becomes(old.live, new.live)}"
 
     @action(b=broker, actor="b", perturbation=True, where=lambda m: m.shutdowns)
@@ -62,7 +62,7 @@ class ControlledShutdown(Controller):
         s.require(s.stopping.has(b))
         self.stop(s, b)
 
-    def told_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
+    def describe_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} stops at last{self.lost_in_words(old, new, b)}"
 
     @action(b=broker, actor="b", where=lambda m: m.expiries)

@@ -210,17 +210,17 @@ class Controller(PartitionState, DataPlane, Logs):
         known, live = self.known_to(s, c, p)
         if self.controller_write == "conditional":
             s.require(implies(changed, s.state[p].version == known.version))
-        told = self.assigned(s, p, live)
-        concerned = {b: told.has(b) & (changed | ~s.seen_live[c][p].has(b)) for b in self.brokers}
+        recipients = self.assigned(s, p, live)
+        concerned = {b: recipients.has(b) & (changed | ~s.seen_live[c][p].has(b)) for b in self.brokers}
         self.write_decision(s, c, p, known, (leader, isr), changed, concerned)
         s.seen_live[c][p] = live
         if self.reads_first:
             self.forget_read(s, c, p)
 
     def write_decision(
-        self, s: State, c: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any, told: dict[Any, Any]
+        self, s: State, c: Any, p: int, known: Any, choice: tuple[Any, Any], changed: Any, notified: dict[Any, Any]
     ) -> None:
-        """Writes a leader and an ISR if `changed`, and sends them to each broker for which `told` is true."""
+        """Writes a leader and an ISR if `changed`, and sends them to each broker for which `notified` is true."""
         state, new_epoch = s.state[p], self.begins_an_epoch(s, p, known, choice, changed)
         s.require(s.room(implies(new_epoch, known.epoch < self.max_leader_epoch)))
         s.require(s.room(implies(changed, self.has_version(s, p))))
@@ -231,7 +231,7 @@ class Controller(PartitionState, DataPlane, Logs):
             "version": when(changed, self.next_version(s, p), known.version),
         }
         for b in self.brokers:
-            self.send(s, c, b, (told[b], self.request(s, c, p, decision)))
+            self.send(s, c, b, (notified[b], self.request(s, c, p, decision)))
         s.state[p] = when(changed, decision, state) if self.reads_first else decision
 
     def begins_an_epoch(self, s: State, p: int, known: Any, choice: tuple[Any, Any], changed: Any) -> Any:
@@ -244,8 +244,8 @@ class Controller(PartitionState, DataPlane, Logs):
 
     def sent_in_words(self, old: Any, new: Any, c: Any) -> str:
         """Says to which brokers a controller has sent requests."""
-        told = [b for b in self.brokers if len(new.channel[c][b]) > len(old.channel[c][b])]
-        return f"; it tells {listed(told)}" if told else ""
+        recipients = [b for b in self.brokers if len(new.channel[c][b]) > len(old.channel[c][b])]
+        return f"; it tells {listed(recipients)}" if recipients else ""
 
     def decision_in_words(self, old: Any, new: Any, c: Any, p: int, leads: str) -> str:
         """Says what a controller decides when brokers come and go."""
@@ -265,7 +265,7 @@ class Controller(PartitionState, DataPlane, Logs):
         path = {"leader": state.leader, "isr": state.isr, "epoch": state.epoch, "version": state.version}
         s.read[c][p] = {"done": True, "live": s.live, **path}
 
-    def told_read_leader_and_isr(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_read_leader_and_isr(self, old: Any, new: Any, c: Any, p: int) -> str:
         read, who = new.read[c][p], sentences.controller_in_words(self, old, c)
         leader = "no leader" if read.leader is None else f"leader {read.leader}"
         path = f"({leader}, ISR {read.isr}, epoch {read.epoch}, version {read.version}) and live brokers {read.live}"
@@ -282,7 +282,7 @@ class Controller(PartitionState, DataPlane, Logs):
         s.require(implies(self.has_path(s, p), s.state[p].version != s.read[c][p].version))
         self.forget_read(s, c, p)
 
-    def told_read_again(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_read_again(self, old: Any, new: Any, c: Any, p: int) -> str:
         there = f"version {old.state[p].version} is not {old.read[c][p].version}, which it has read"
         who = sentences.controller_in_words(self, old, c)
         return f"ZooKeeper refuses what {who} would write{sentences.of_partition(self, p)}: {there}"
@@ -313,7 +313,7 @@ class Controller(PartitionState, DataPlane, Logs):
         changed = ~live.has(state.leader) | ~(state.isr <= live)
         self.decide(s, c, p, leader, when(inside.is_empty, {leader}, inside), changed)
 
-    def told_on_broker_change(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
+    def describe_on_broker_change(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
         known = old.read[c][p] if self.reads_first else old.state[p]
         outside = "" if leader in known.isr else ", which is not in the ISR,"
         leads = f"{leader}{outside} still leads" if known.leader == leader else f"{leader}{outside} is to lead"
@@ -328,7 +328,7 @@ class Controller(PartitionState, DataPlane, Logs):
         isr = state.isr if self.no_leader_isr == "keep" else state.isr - set(self.brokers)
         self.decide(s, c, p, none, isr, ~state.leader.is_none)
 
-    def told_on_broker_change_without_leader(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_on_broker_change_without_leader(self, old: Any, new: Any, c: Any, p: int) -> str:
         return self.decision_in_words(old, new, c, p, "nobody can lead")
 
     @action(
@@ -339,10 +339,10 @@ class Controller(PartitionState, DataPlane, Logs):
         preferred, state = self.broker(0), s.state[p]
         s.require(self.acting(s, c), state.leader != preferred, state.isr.has(preferred), s.live.has(preferred))
         s.require(s.live == s.seen_live[c][p], self.has_path(s, p))
-        told = self.assigned(s, p, s.live)
-        self.write_decision(s, c, p, state, (preferred, state.isr), True, {b: told.has(b) for b in self.brokers})
+        recipients = self.assigned(s, p, s.live)
+        self.write_decision(s, c, p, state, (preferred, state.isr), True, {b: recipients.has(b) for b in self.brokers})
 
-    def told_on_preferred_replica_election(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_on_preferred_replica_election(self, old: Any, new: Any, c: Any, p: int) -> str:
         who, state = sentences.controller_in_words(self, old, c), sentences.state_in_words(old, new, p)
         return f"{who} gives the lead{sentences.of_partition(self, p)} back to {self.broker(0)}: {state}"
 
@@ -360,7 +360,7 @@ class Controller(PartitionState, DataPlane, Logs):
         s.own_controller_epoch[c] = epoch
         s.controller_epoch = epoch
 
-    def told_elect_controller(self, old: Any, new: Any, c: Any) -> str:
+    def describe_elect_controller(self, old: Any, new: Any, c: Any) -> str:
         epoch = becomes(old.controller_epoch, new.controller_epoch)
         return f"{c} creates /controller and is the controller: controller epoch {epoch}"
 
@@ -398,7 +398,7 @@ class Controller(PartitionState, DataPlane, Logs):
             for p in self.all_partitions:
                 self.forget_read(s, c, p)
 
-    def told_resign_as_controller(self, old: Any, new: Any, c: Any) -> str:
+    def describe_resign_as_controller(self, old: Any, new: Any, c: Any) -> str:
         return f"{c} notices that it is the controller no more, and resigns"
 
     def expire(self, s: State, b: Any) -> None:

@@ -118,7 +118,7 @@ class DataPlane(Fetching, Producers):
         s.require(s.checkpoint[p][b] != s.replica[p][b].high_watermark)
         s.checkpoint[p][b] = s.replica[p][b].high_watermark
 
-    def told_checkpoint_high_watermark(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_checkpoint_high_watermark(self, old: Any, new: Any, p: int, b: Any) -> str:
         written = becomes(old.checkpoint[p][b], new.checkpoint[p][b])
         return f"{b} writes its high watermark{sentences.of_partition(self, p)} to disk: {written}"
 
@@ -135,7 +135,7 @@ class DataPlane(Fetching, Producers):
         s.checkpoint[p][b] = 0
         s.replica[p][b].high_watermark = 0
 
-    def told_checkpoint_without_unstarted_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_checkpoint_without_unstarted_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
         lost = becomes(old.checkpoint[p][b], new.checkpoint[p][b])
         what = f"its high watermarks{sentences.of_partition(self, p)} to disk before the replica has started"
         return f"{b} writes {what}: the one on disk {lost}"
@@ -147,7 +147,7 @@ class DataPlane(Fetching, Producers):
         s.crashes += 1
         self.stop(s, b)
 
-    def told_crash(self, old: Any, new: Any, b: Any) -> str:
+    def describe_crash(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} crashes{self.lost_in_words(old, new, b)}"
 
     @action(b=broker, kept=any_length, actor="b", perturbation=True, where=lambda m: m.lossy_crashes)
@@ -158,7 +158,7 @@ class DataPlane(Fetching, Producers):
         s.lossy_crashes += 1
         self.stop(s, b, kept)
 
-    def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int) -> str:
+    def describe_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int) -> str:
         on_disk = f"only {kept} of the records" if kept else "nothing"
         return f"{b} crashes, and {on_disk} of a log had reached its disk{self.lost_in_words(old, new, b)}"
 

@@ -212,7 +212,7 @@ class Fetching(Replicas):
             noted = self.noted_epoch(s, p, follower, leaders.at(end).epoch, end)
             s.epoch_cache[p][follower] = when(behind, noted, s.epoch_cache[p][follower])
 
-    def told_fetch(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_fetch(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         end, known = len(old.log[p][follower]), new.known_end[p][leader][follower]
         passed, heard = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
         whom = sentences.leader_in_words(self, old, p, leader)
@@ -257,7 +257,7 @@ class Fetching(Replicas):
         epoch, end = self.end_of_epoch(s, p, leader, last)
         self.send_fetched(s, p, follower, leader, kind="diverging", end_epoch=epoch, end=end)
 
-    def told_answer_that_logs_diverge(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_answer_that_logs_diverge(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         whom, end = sentences.leader_in_words(self, old, p, leader), len(old.log[p][follower])
         on_its_way = self.fetched_in_words(new.fetched_reply[p][follower])
         return f"{follower} asks {whom} for the record at offset {end}; on its way is {on_its_way}"
@@ -298,7 +298,7 @@ class Fetching(Replicas):
         s.log[p][follower] = when(has, log.appended(reply.record), log.truncated(length))
         s.fetched_reply[p][follower] = self.no_fetched_reply()
 
-    def told_handle_fetched(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_handle_fetched(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         reply, now = old.fetched_reply[p][follower], old.replica[p][follower].epoch
         late = f", now that it follows in epoch {now}" if now != reply.asked_in else ""
         gets = f"{follower} gets what {leader} answered in epoch {reply.asked_in}{late}, {self.fetched_in_words(reply)}"
@@ -316,7 +316,7 @@ class Fetching(Replicas):
         s.require(s.fetched_reply[p][follower].leader == leader, ~self.heeds_fetched(s, p, follower, leader))
         s.fetched_reply[p][follower] = self.no_fetched_reply()
 
-    def told_ignore_fetched(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_ignore_fetched(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         return f"{follower} ignores what {leader} answered to a fetch: it does not wait for that any more"
 
     def fetched_in_words(self, reply: Any) -> str:
@@ -337,7 +337,7 @@ class Fetching(Replicas):
         s.require(self.may_fetch(s, p, follower, leader), s.log[p][follower].length > end)
         self.truncate_to(s, p, follower, end)
 
-    def told_fetch_out_of_range(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_fetch_out_of_range(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         end, own = len(old.log[p][leader]), len(old.log[p][follower])
         whom = sentences.leader_in_words(self, old, p, leader)
         past = f"asks {whom} for offset {own}, past its log end {end}: OffsetOutOfRange"
@@ -356,7 +356,7 @@ class Fetching(Replicas):
         asked_in = s.replica[p][follower].epoch
         s.reply[p][follower] = {"leader": leader, "asked_in": asked_in, "epoch": epoch, "end": end}
 
-    def told_ask_where_epoch_ends(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_ask_where_epoch_ends(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         answer, whom = new.reply[p][follower], sentences.leader_in_words(self, old, p, leader)
         said = f"epoch {answer.epoch} ends at {answer.end}" if answer.end >= 0 else "it does not know"
         return f"{follower} asks {whom} where the epoch of its last record ends; the answer is on its way: {said}"
@@ -383,7 +383,7 @@ class Fetching(Replicas):
         if self.asks_where_epochs_end:
             s.replica[p][follower].truncating = when(done, False, True)
 
-    def told_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         log = sentences.log_in_words(old, new, p, follower)
         again = self.asks_where_epochs_end and new.replica[p][follower].truncating
         asks = "; it must ask again" if again else ""
@@ -411,7 +411,7 @@ class Fetching(Replicas):
         s.require(s.reply[p][follower].leader == leader, self.is_up(s, follower), ~self.heeds(s, p, follower, leader))
         self.drop_reply(s, p, follower)
 
-    def told_ignore_reply(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_ignore_reply(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         return f"{follower} ignores the answer of {leader} where an epoch ends: it does not ask that broker any more"
 
     @action(
@@ -430,7 +430,7 @@ class Fetching(Replicas):
         s.require(s.replica[p][follower].high_watermark != high_watermark)
         s.replica[p][follower].high_watermark = high_watermark
 
-    def told_raise_high_watermark_before_truncating(
+    def describe_raise_high_watermark_before_truncating(
         self, old: Any, new: Any, p: int, follower: Any, leader: Any
     ) -> str:
         raised = becomes(old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark)

@@ -66,7 +66,7 @@ class Logs(Producers):
         if self.retries:
             s.retries += when(again, 1, 0)
 
-    def told_produce(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_produce(self, old: Any, new: Any, p: int, b: Any) -> str:
         leader = sentences.leader_in_words(self, old, p, b)
         if len(new.log[p][b]) == len(old.log[p][b]):
             known = f"record {old.next_record_id - 1} once more, which {leader} has in its log and does not append"
@@ -83,7 +83,7 @@ class Logs(Producers):
         s.acknowledged_by_one[s.next_record_id] = self.is_owed(s, p)
         self.append_record(s, p, b)
 
-    def told_produce_acks_one(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_produce_acks_one(self, old: Any, new: Any, p: int, b: Any) -> str:
         record, at = new.log[p][b][-1], len(old.log[p][b])
         written = f"record {record.id}: offset {at}, epoch {record.epoch}; it is acknowledged at once"
         return f"a producer with acks=1 writes to {sentences.leader_in_words(self, old, p, b)} {written}"
@@ -103,12 +103,14 @@ class Logs(Producers):
         self.note_commit(s, p, b, end, self.serves_the_topic(s, p, b))
         s.replica[p][b].high_watermark = end
 
-    def told_commit(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_commit(self, old: Any, new: Any, p: int, b: Any) -> str:
         raised = becomes(old.replica[p][b].high_watermark, new.replica[p][b].high_watermark)
         awaited = asked(old, self.quorum_isr, p, b)
-        told = self.acknowledged_in_words(old, new)
+        acknowledged = self.acknowledged_in_words(old, new)
         reached = f"as far as it knows all of {awaited} have reached that offset"
-        return f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{told}: {reached}"
+        return (
+            f"{sentences.leader_in_words(self, old, p, b)} raises its high watermark {raised}{acknowledged}: {reached}"
+        )
 
     def note_commit(self, s: State, p: int, b: Any, end: Any, relevant: Any, start: Any = None) -> None:
         """Updates the ghosts when a leader commits the records up to the offset `end`.
@@ -144,7 +146,7 @@ class Logs(Producers):
         s.committed[p] = {"records": [], "rewritten": False, "by": by, "by_two": False}
         if self.consumers:
             s.consumed[p] = []
-            s.told_out_of_range[p] = False
+            s.offset_out_of_range[p] = False
 
     def is_of(self, s: State, p: int, i: int) -> Any:
         """Whether a record is of a partition: it was committed there, or is in a log of the partition."""
@@ -169,7 +171,7 @@ class Logs(Producers):
         s.require(position < s.replica[p][b].high_watermark, position < log.length)
         s.consumed[p].append(log.at(position))
 
-    def told_consume(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_consume(self, old: Any, new: Any, p: int, b: Any) -> str:
         at, record = len(old.consumed[p]), sentences.record_in_words(new.consumed[p][-1])
         return f"a consumer reads {record} at offset {at} from {b}{sentences.of_partition(self, p)}"
 
@@ -178,10 +180,10 @@ class Logs(Producers):
         """A leader tells a consumer that its offset is out of range (`past_high_watermark` says which offsets are)."""
         position = s.consumed[p].length
         end = s.log[p][b].length if self.past_high_watermark == "empty" else s.replica[p][b].high_watermark
-        s.require(self.is_legitimate(s, p, b), position > end, ~s.told_out_of_range[p])
-        s.told_out_of_range[p] = True
+        s.require(self.is_legitimate(s, p, b), position > end, ~s.offset_out_of_range[p])
+        s.offset_out_of_range[p] = True
 
-    def told_refuse_consumer(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_refuse_consumer(self, old: Any, new: Any, p: int, b: Any) -> str:
         at, end = len(old.consumed[p]), len(old.log[p][b])
         whose = f"{b}{sentences.of_partition(self, p)}, whose log end is {end},"
         return f"{whose} tells a consumer that has read up to {at} that its offset is out of range"

@@ -93,7 +93,7 @@ class CrashingReplicas(ElectionsByMajority):
         s.crashes += 1
         self.stop(s, b)
 
-    def told_crash(self, old: Any, new: Any, b: Any) -> str:
+    def describe_crash(self, old: Any, new: Any, b: Any) -> str:
         return f"{b}{self.leading_in_words(old, b)} crashes; its disk keeps {self.kept_in_words(old, b)}"
 
     def crash_lossily(self, s: State, b: Any, kept: int) -> None:
@@ -117,7 +117,7 @@ class CrashingReplicas(ElectionsByMajority):
             s.require(s.log[p][b].length > kept)
         self.crash_lossily(s, b, kept)
 
-    def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int) -> str:
+    def describe_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int) -> str:
         return f"{b}{self.leading_in_words(old, b)} crashes and loses {self.lost_in_words(old, new, b)}"
 
     @action(
@@ -141,7 +141,7 @@ class CrashingReplicas(ElectionsByMajority):
             own.epoch = epoch
         self.crash_lossily(s, b, kept)
 
-    def told_crash_and_forget(self, old: Any, new: Any, b: Any, kept: int, epoch: int) -> str:
+    def describe_crash_and_forget(self, old: Any, new: Any, b: Any, kept: int, epoch: int) -> str:
         return f"{b}{self.leading_in_words(old, b)} crashes and loses {self.lost_in_words(old, new, b)}"
 
     def leading_in_words(self, old: Any, b: Any) -> str:
@@ -170,7 +170,7 @@ class CrashingReplicas(ElectionsByMajority):
         for p in self.all_partitions:
             s.replica[p][b].role = "follower"
 
-    def told_restart(self, old: Any, new: Any, b: Any) -> str:
+    def describe_restart(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} starts again with {self.kept_in_words(old, b)}, and waits for a leader"
 
     def kept_in_words(self, s: Any, b: Any) -> str:

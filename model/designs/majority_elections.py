@@ -179,7 +179,7 @@ class ElectionsByMajority(Logs):
         s.require(~some(self.leads(s, p, x) for x in self.brokers), ~self.is_winning(s, p), self.would_win(s, p, b))
         self.stand(s, p, b)
 
-    def told_stand_for_election(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_stand_for_election(self, old: Any, new: Any, p: int, b: Any) -> str:
         epochs = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
         return f"{b}, {self.last_in_words(old, p, b)}, finds no leader up and stands for election in epoch {epochs}"
 
@@ -192,7 +192,7 @@ class ElectionsByMajority(Logs):
         s.timeouts += 1
         self.stand(s, p, b)
 
-    def told_time_out(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_time_out(self, old: Any, new: Any, p: int, b: Any) -> str:
         epochs = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
         leaders = [x for x in self.brokers if asked(old, self.leads, p, x)]
         up = f", although {listed(leaders)} leads," if len(leaders) == 1 else ""
@@ -214,7 +214,7 @@ class ElectionsByMajority(Logs):
         self.give_vote(s, p, voter, other.epoch)
         other.votes = other.votes.including(voter)
 
-    def told_grant_vote(self, old: Any, new: Any, p: int, voter: Any, candidate: Any) -> str:
+    def describe_grant_vote(self, old: Any, new: Any, p: int, voter: Any, candidate: Any) -> str:
         epoch = now(old.replica[p][voter].epoch, new.replica[p][voter].epoch)
         deposed = " and leads no more" if old.replica[p][voter].role == "leader" else ""
         votes = becomes(old.replica[p][candidate].votes, new.replica[p][candidate].votes)
@@ -229,7 +229,7 @@ class ElectionsByMajority(Logs):
         self.note_election(s, p, b, replica.epoch)
         self.take_role(s, p, b, "leader", b)
 
-    def told_become_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_become_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
         replica = old.replica[p][b]
         return f"{b}, {self.last_in_words(old, p, b)}, leads in epoch {replica.epoch} with the votes of {replica.votes}"
 
@@ -246,7 +246,7 @@ class ElectionsByMajority(Logs):
         s.require(~some(self.leads(s, p, x) for x in self.brokers))
         self.win(s, p, b, voters)
 
-    def told_elect(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
+    def describe_elect(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
         return f"with no leader up, {self.winning_in_words(old, new, p, b, voters)}"
 
     @action(
@@ -265,7 +265,7 @@ class ElectionsByMajority(Logs):
         s.timeouts += 1
         self.win(s, p, b, voters)
 
-    def told_depose(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
+    def describe_depose(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
         return f"{b} times out, and {self.winning_in_words(old, new, p, b, voters)}"
 
     def winning_in_words(self, old: Any, new: Any, p: int, b: Any, voters: Any) -> str:
@@ -304,7 +304,7 @@ class ElectionsByMajority(Logs):
         own.votes = set()
         self.take_role(s, p, b, "follower", leader)
 
-    def told_hear_of_leader(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
+    def describe_hear_of_leader(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
         epoch = now(old.replica[p][b].epoch, new.replica[p][b].epoch)
         return f"{b}{self.ceasing_in_words(old, p, b)} hears that {leader} leads, and follows it in epoch {epoch}"
 
@@ -327,7 +327,7 @@ class ElectionsByMajority(Logs):
         mine.votes = set()
         self.take_role(s, p, b, "follower", none)
 
-    def told_hear_of_later_epoch(self, old: Any, new: Any, p: int, b: Any, other: Any) -> str:
+    def describe_hear_of_later_epoch(self, old: Any, new: Any, p: int, b: Any, other: Any) -> str:
         epoch = becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)
         was = {"leader": "leads no more and ", "candidate": "stands no more and "}.get(old.replica[p][b].role, "")
         return f"{b} hears of a later epoch from {other}, {epoch}: it {was}waits to hear of a leader"

@@ -136,7 +136,7 @@ class LateMessages(ElectionsByMajority):
         last = self.last_epoch(s, p, candidate)
         self.send_late(s, p, "vote-request", candidate, voter, epoch=own.epoch, end=log.length, last_epoch=last)
 
-    def told_request_vote_late(self, old: Any, new: Any, p: int, candidate: Any, voter: Any) -> str:
+    def describe_request_vote_late(self, old: Any, new: Any, p: int, candidate: Any, voter: Any) -> str:
         who = f"{candidate}, {self.last_in_words(old, p, candidate)},"
         return f"{who} asks {voter} for its vote in epoch {old.replica[p][candidate].epoch}; the request is late"
 
@@ -161,7 +161,9 @@ class LateMessages(ElectionsByMajority):
         self.give_vote(s, p, voter, message.epoch)
         other.votes = when(counts, other.votes.including(voter), other.votes)
 
-    def told_late_vote_request_arrives(self, old: Any, new: Any, p: int, place: int, voter: Any, candidate: Any) -> str:
+    def describe_late_vote_request_arrives(
+        self, old: Any, new: Any, p: int, place: int, voter: Any, candidate: Any
+    ) -> str:
         message, before, after = old.late[p][place], old.replica[p][candidate].votes, new.replica[p][candidate].votes
         counted = f"votes for it {becomes(before, after)}" if before != after else "it stands in that epoch no more"
         votes = f"votes for it in epoch {message.epoch}{self.deposed_in_words(old, p, voter)}"
@@ -180,7 +182,7 @@ class LateMessages(ElectionsByMajority):
         self.give_vote(s, p, voter, other.epoch)
         self.send_late(s, p, "vote", voter, candidate, epoch=other.epoch)
 
-    def told_vote_late(self, old: Any, new: Any, p: int, voter: Any, candidate: Any) -> str:
+    def describe_vote_late(self, old: Any, new: Any, p: int, voter: Any, candidate: Any) -> str:
         whom = f"{candidate}, {self.last_in_words(old, p, candidate)},{self.deposed_in_words(old, p, voter)}".rstrip(
             ","
         )
@@ -208,7 +210,7 @@ class LateMessages(ElectionsByMajority):
         s.require(own.epoch == message.epoch if self.checks_votes else own.epoch >= message.epoch)
         own.votes = own.votes.including(voter)
 
-    def told_late_vote_arrives(self, old: Any, new: Any, p: int, place: int, voter: Any, candidate: Any) -> str:
+    def describe_late_vote_arrives(self, old: Any, new: Any, p: int, place: int, voter: Any, candidate: Any) -> str:
         counted = self.counted_in_words(old.late[p][place].epoch, old.replica[p][candidate].epoch)
         votes = becomes(old.replica[p][candidate].votes, new.replica[p][candidate].votes)
         return f"{candidate} gets the late vote of {voter}, which it gave {counted}: votes for it {votes}"
@@ -236,7 +238,7 @@ class LateMessages(ElectionsByMajority):
         last = self.last_epoch(s, p, follower)
         self.send_late(s, p, "fetch", follower, leader, epoch=own.epoch, end=end, last_epoch=last)
 
-    def told_fetch_late(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_fetch_late(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         at = f"at offset {len(old.log[p][follower])} in epoch {old.replica[p][follower].epoch}"
         return f"{follower} fetches from {leader} {at}; the request is late"
 
@@ -269,7 +271,7 @@ class LateMessages(ElectionsByMajority):
         s.require(self.leads(s, p, leader), counts, message.end > s.known_end[p][leader][follower])
         s.known_end[p][leader][follower] = message.end
 
-    def told_late_fetch_arrives(self, old: Any, new: Any, p: int, place: int, follower: Any, leader: Any) -> str:
+    def describe_late_fetch_arrives(self, old: Any, new: Any, p: int, place: int, follower: Any, leader: Any) -> str:
         message, before = old.late[p][place], old.known_end[p][leader][follower]
         counted = self.counted_in_words(message.epoch, old.replica[p][leader].epoch).replace("counts it", "counts that")
         learns = f"learns its log end {becomes('none' if before < 0 else before, message.end)}"
@@ -296,7 +298,7 @@ class LateMessages(ElectionsByMajority):
         known = minimum(own.high_watermark, end + 1)
         self.send_late(s, p, "answer", leader, follower, epoch=own.epoch, high_watermark=known, **says)
 
-    def told_answer_late(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_answer_late(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         end = len(old.log[p][follower])
         sent = self.record_in_words(old.log[p][leader][end])
         return f"{leader} answers a fetch of {follower} at offset {end} with {sent}; the answer is late"
@@ -325,7 +327,7 @@ class LateMessages(ElectionsByMajority):
         high_watermark = own.high_watermark
         own.high_watermark = when(message.high_watermark > high_watermark, message.high_watermark, high_watermark)
 
-    def told_late_answer_arrives(self, old: Any, new: Any, p: int, place: int, follower: Any, leader: Any) -> str:
+    def describe_late_answer_arrives(self, old: Any, new: Any, p: int, place: int, follower: Any, leader: Any) -> str:
         message, added = old.late[p][place], self.record_in_words(new.log[p][follower][-1])
         now = old.replica[p][follower].epoch
         which = f"of epoch {message.epoch}, although epoch {now} is there," if message.epoch != now else "of its epoch"

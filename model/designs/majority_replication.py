@@ -86,7 +86,7 @@ class PulledLogs(ElectionsByMajority):
         s.require(self.last_epoch(s, p, b) < epoch, s.replica[p][b].high_watermark < s.log[p][b].length)
         s.log[p][b].append({"id": self.empty_record, "epoch": epoch})
 
-    def told_write_first_record(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_write_first_record(self, old: Any, new: Any, p: int, b: Any) -> str:
         added, end = new.log[p][b][-1], len(old.log[p][b])
         why = "with which earlier ones can be committed"
         return f"{b}, the new leader, appends an empty record of epoch {added.epoch} at offset {end}, {why}"
@@ -129,7 +129,7 @@ class PulledLogs(ElectionsByMajority):
         s.replica[p][follower].high_watermark = high_watermark
         s.log[p][follower] = when(behind, s.log[p][follower].appended(leaders.at(end)), s.log[p][follower])
 
-    def told_fetch(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_fetch(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         end, mine = len(old.log[p][follower]), new.log[p][follower]
         got = f"gets {self.record_in_words(mine[-1])}" if len(mine) > end else "gets no record"
         before, after = old.known_end[p][leader][follower], new.known_end[p][leader][follower]
@@ -158,7 +158,7 @@ class PulledLogs(ElectionsByMajority):
         self.truncate_flushed(s, p, follower, end)
         s.replica[p][follower].high_watermark = minimum(end, s.replica[p][follower].high_watermark)
 
-    def told_step_back(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_step_back(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         gone, ends = old.log[p][follower][-1], becomes(len(old.log[p][follower]), len(new.log[p][follower]))
         dropped = f"drops {self.record_in_words(gone)}, which {leader}, its leader, does not have"
         passed = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
@@ -181,7 +181,7 @@ class PulledLogs(ElectionsByMajority):
         s.replica[p][b].high_watermark = end
         self.flush(s, p, b, end)
 
-    def told_commit(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_commit(self, old: Any, new: Any, p: int, b: Any) -> str:
         passed, end = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
         have = [x for x in self.brokers if x == b or old.known_end[p][b][x] >= end]
         records = " and ".join(self.record_in_words(r) for r in new.log[p][b][passed:end])

@@ -245,7 +245,7 @@ class PartitionState(Fetching):
         s.require(s.replica[p][b].isr.has(follower), self.lags(s, p, b, follower))
         self.change_isr(s, p, b, s.replica[p][b].isr - {follower})
 
-    def told_shrink_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+    def describe_shrink_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
         far = sentences.far_in_words(old.known_end[p][b][follower])
         return self.isr_in_words(old, new, p, b, f"without {follower}, {far} (its own log end is {len(old.log[p][b])})")
 
@@ -264,7 +264,7 @@ class PartitionState(Fetching):
         s.require(s.replica[p][b].isr.has(follower), ~self.lags(s, p, b, follower))
         self.change_isr(s, p, b, s.replica[p][b].isr - {follower})
 
-    def told_shrink_isr_of_slow(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+    def describe_shrink_isr_of_slow(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
         return self.isr_in_words(old, new, p, b, f"without {follower}, which has not fetched for too long")
 
     @action(p=any_partition, b=broker, follower=broker, actor="b")
@@ -275,7 +275,7 @@ class PartitionState(Fetching):
         s.require(self.may_expand(s, p, b, follower))
         self.change_isr(s, p, b, s.replica[p][b].isr | {follower})
 
-    def told_expand_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+    def describe_expand_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
         far, passed = sentences.far_in_words(old.known_end[p][b][follower]), old.replica[p][b].high_watermark
         return self.isr_in_words(old, new, p, b, f"with {follower}, {far} (its high watermark is {passed})")
 
@@ -297,7 +297,7 @@ class PartitionState(Fetching):
         s.require(s.live.has(b), ~s.up.has(b))
         self.expire(s, b)
 
-    def told_session_of_the_dead_expires(self, old: Any, new: Any, b: Any) -> str:
+    def describe_session_of_the_dead_expires(self, old: Any, new: Any, b: Any) -> str:
         return f"the session of {b}, which is down, expires: live brokers {becomes(old.live, new.live)}"
 
     @action(b=broker, actor="zookeeper", perturbation=True, where=lambda m: m.expiries)
@@ -307,7 +307,7 @@ class PartitionState(Fetching):
         s.expiries += 1
         self.expire(s, b)
 
-    def told_session_expires(self, old: Any, new: Any, b: Any) -> str:
+    def describe_session_expires(self, old: Any, new: Any, b: Any) -> str:
         leads = any(asked(old, self.leads, p, b) for p in self.all_partitions)
         on = "which runs and leads on in its own eyes" if leads else "which runs on"
         return f"the session of {b}, {on}, expires: live brokers {becomes(old.live, new.live)}"
@@ -318,5 +318,5 @@ class PartitionState(Fetching):
         s.require(self.is_up(s, b), ~s.live.has(b))
         self.begin_session(s, b)
 
-    def told_register_again(self, old: Any, new: Any, b: Any) -> str:
+    def describe_register_again(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} has a new session: live brokers {becomes(old.live, new.live)}"

@@ -141,7 +141,7 @@ class PendingIsr(Alterations, Controller):
         self.forget_pending(s, p, b, looks=replica.looks | ~smaller if self.commits_on_events else False)
         s.alteration[p][b][request] = self.no_alteration()
 
-    def told_adopt_isr_by_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+    def describe_adopt_isr_by_response(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
         isr = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
         version = becomes(old.replica[p][b].version, new.replica[p][b].version)
         return f"{b} is told of success: ISR {isr}, version {version}; nothing is pending any more"
@@ -164,7 +164,7 @@ class PendingIsr(Alterations, Controller):
         s.replica[p][b].pending = pending
         s.alteration[p][b][request] = self.no_alteration()
 
-    def told_roll_back_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+    def describe_roll_back_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
         pending = becomes(old.replica[p][b].pending, new.replica[p][b].pending)
         isr, error = new.replica[p][b].isr, self.error_in_words(old, p, b, request)
         return f"{b} is told {error}: it rolls back to ISR {isr}, pending {pending}"
@@ -174,7 +174,7 @@ class PendingIsr(Alterations, Controller):
         """A response is the error NOT_CONTROLLER or STALE_BROKER_EPOCH. The leader asks again."""
         self.answered(s, p, b, request, *RETRIED).stage = "asked"
 
-    def told_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+    def describe_retry_alter_isr(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
         one = old.alteration[p][b][request]
         return f"{b} is told {self.error_in_words(old, p, b, request)}, and asks again for ISR {one.isr}"
 
@@ -182,13 +182,13 @@ class PendingIsr(Alterations, Controller):
     def await_later_version(self, s: State, p: int, b: Any, request: int) -> None:
         """A response says that a later version exists: the ISR stays pending until the leader learns that version."""
         one = s.alteration[p][b][request]
-        told = one_of(one.stage, AWAITING_NEWS)
+        has_news = one_of(one.stage, AWAITING_NEWS)
         if self.says_version:
-            told = told | ((one.stage == "success") & ~self.is_news(s, p, b, request))
-        s.require(told, self.is_expected(s, p, b, request))
+            has_news = has_news | ((one.stage == "success") & ~self.is_news(s, p, b, request))
+        s.require(has_news, self.is_expected(s, p, b, request))
         s.alteration[p][b][request] = self.no_alteration()
 
-    def told_await_later_version(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
+    def describe_await_later_version(self, old: Any, new: Any, p: int, b: Any, request: int) -> str:
         pending, error = new.replica[p][b].pending, self.error_in_words(old, p, b, request)
         return f"{b} is told {error}: something later was decided, and until it hears of it, {pending} is pending"
 
@@ -218,7 +218,7 @@ class PendingIsr(Alterations, Controller):
         s.require(replica.looks, self.leads(s, p, b), self.end_to_commit(s, p, b) <= replica.high_watermark)
         replica.looks = False
 
-    def told_leave_high_watermark(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_leave_high_watermark(self, old: Any, new: Any, p: int, b: Any) -> str:
         who, waits = sentences.leader_in_words(self, old, p, b), asked(old, self.quorum_isr, p, b)
         passed = old.replica[p][b].high_watermark
         return f"{who} looks at its high watermark {passed} and leaves it: it waits for {waits}"

@@ -71,7 +71,7 @@ class PrimaryBackup(PartitionState, DataPlane, Logs):
         s.require(s.room(state.epoch < self.max_leader_epoch), s.room(state.version < self.max_version))
         s.state[p] = {"leader": b, "isr": alive, "epoch": state.epoch + 1, "version": state.version + 1}
 
-    def told_elect(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_elect(self, old: Any, new: Any, p: int, b: Any) -> str:
         before, after = old.state[p], new.state[p]
         dead = f"{before.leader}, the leader{of_partition(self, p)}, is dead"
         isr, epoch = becomes(before.isr, after.isr), becomes(before.epoch, after.epoch)
@@ -85,7 +85,7 @@ class PrimaryBackup(PartitionState, DataPlane, Logs):
         self.become_follower(s, p, b, state.leader, state.epoch)
         s.replica[p][b].version = state.version
 
-    def told_hear_of_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_hear_of_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
         epoch = f"(epoch {becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)})"
         down = "" if asked(old, self.is_up, old.state[p].leader) else ", which is down by now,"
         heard = f"hears that {old.state[p].leader}{down} leads{of_partition(self, p)} {epoch}"
@@ -99,7 +99,7 @@ class PrimaryBackup(PartitionState, DataPlane, Logs):
         self.become_leader(s, p, b, state.epoch, state.isr)
         s.replica[p][b].version = state.version
 
-    def told_hear_that_it_leads(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_hear_that_it_leads(self, old: Any, new: Any, p: int, b: Any) -> str:
         epoch = f"(epoch {becomes(old.replica[p][b].epoch, new.replica[p][b].epoch)})"
         how = f"with ISR {new.replica[p][b].isr}, {ends_in_words(new, p, b)}"
         return f"{b} hears that it leads{of_partition(self, p)} {epoch}, and does so {how}"

@@ -163,7 +163,7 @@ class Reassignment(Controller):
         s.reassignments += 1
         self.assign(s, p, assignment.replicas, assignment.replicas, target, "requested")
 
-    def told_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
+    def describe_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
         now = old.assignment[p].replicas
         return f"an administrator asks for replicas {target} in place of {now}{sentences.of_partition(self, p)}"
 
@@ -182,7 +182,7 @@ class Reassignment(Controller):
         self.tell(s, c, p, state.leader, state.isr, assignment.old, leaving, state.epoch)
         self.assign(s, p, assignment.old)
 
-    def told_cancel_reassignment(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_cancel_reassignment(self, old: Any, new: Any, c: Any, p: int) -> str:
         target = old.assignment[p].target
         return self.move_in_words(old, new, c, p, f"the reassignment to {target} is cancelled")
 
@@ -225,7 +225,7 @@ class Reassignment(Controller):
         self.tell(s, c, p, state.leader, state.isr, both)
         self.assign(s, p, both, assignment.old, assignment.target, "adding")
 
-    def told_on_partitions_reassigned(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_on_partitions_reassigned(self, old: Any, new: Any, c: Any, p: int) -> str:
         target = new.assignment[p].target
         return self.move_in_words(old, new, c, p, f"a reassignment to {target} begins, and new replicas start")
 
@@ -235,7 +235,7 @@ class Reassignment(Controller):
         s.require(self.may_move(s, c, p, "requested", "adding"), self.caught_up(s, p))
         s.assignment[p].phase = "caught-up"
 
-    def told_on_new_replicas_in_isr(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_on_new_replicas_in_isr(self, old: Any, new: Any, c: Any, p: int) -> str:
         who, target = sentences.controller_in_words(self, old, c), old.assignment[p].target
         return f"{who} sees that the new replicas of {target} are in the ISR {old.state[p].isr}"
 
@@ -249,7 +249,7 @@ class Reassignment(Controller):
             s.require(state.isr.has(leader))
         self.tell(s, c, p, leader, state.isr, assignment.replicas)
 
-    def told_move_leader_to_target(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
+    def describe_move_leader_to_target(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
         return self.move_in_words(old, new, c, p, f"{leader}, one of the new replicas, is to lead")
 
     @action(
@@ -265,7 +265,7 @@ class Reassignment(Controller):
         self.tell(s, c, p, state.leader, state.isr, assignment.target)
         self.assign(s, p, assignment.replicas, assignment.old, assignment.target, "removing")
 
-    def told_announce_target(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_announce_target(self, old: Any, new: Any, c: Any, p: int) -> str:
         return self.move_in_words(old, new, c, p, f"the leader is told of replicas {new.assignment[p].target} alone")
 
     @action(c=any_controller, p=any_partition, actor="controller", where=lambda m: m.reassignments)
@@ -281,5 +281,5 @@ class Reassignment(Controller):
         self.tell(s, c, p, state.leader, when(isr.is_empty, state.isr, isr), assignment.target, leaving)
         self.assign(s, p, assignment.target)
 
-    def told_remove_old_replicas(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_remove_old_replicas(self, old: Any, new: Any, c: Any, p: int) -> str:
         return self.move_in_words(old, new, c, p, "old replicas leave, the reassignment is complete")

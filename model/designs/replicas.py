@@ -195,7 +195,7 @@ class Replicas(Model):
             found["retries"] = number(0, self.retries)
         if self.consumers:
             found["consumed"] = per(any_partition(self), records)
-            found["told_out_of_range"] = per(any_partition(self), flag)
+            found["offset_out_of_range"] = per(any_partition(self), flag)
         return found
 
     # --- words ------------------------------------------------------------------------------------------------------

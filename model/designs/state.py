@@ -254,7 +254,7 @@ class DesignState(State):
     waiting: Place[Per[Number | int, WaitingRecord], Any]
     retries: Place[Number, int]
     consumed: Place[Per[Number | int, Sequence[ConsumedRecord]], Any]
-    told_out_of_range: Place[Per[Number | int, Flag], Any]
+    offset_out_of_range: Place[Per[Number | int, Flag], Any]
     checkpoint: Place[Per[Number | int, Per[Broker | BrokerId, Number]], Any]
     up: Place[Brokers, set[Any] | frozenset[Any]]
     crashes: Place[Number, int]

@@ -96,8 +96,8 @@ class Topics(Controller):
     def is_being_deleted(self, s: State, p: int) -> Any:
         """Whether a topic is deleted, but some broker or controller has not finished the deletion."""
         stopped = [(s.replica[p][b].role == "none") & s.log[p][b].is_empty for b in self.brokers]
-        told = [~s.known_topic[c][p] & s.channel[c][b].is_empty for c in self.controllers for b in self.brokers]
-        return ~s.topic[p].exists & ~every([*stopped, *told])
+        notified = [~s.known_topic[c][p] & s.channel[c][b].is_empty for c in self.controllers for b in self.brokers]
+        return ~s.topic[p].exists & ~every([*stopped, *notified])
 
     def answers(self, s: State, p: int, leader: Any, follower: Any, fenced: bool) -> Any:
         asked = super().answers(s, p, leader, follower, fenced)
@@ -128,7 +128,7 @@ class Topics(Controller):
         s.state[p] = self.without_decision()
         self.forget_history(s, p)
 
-    def told_delete_topic(self, old: Any, new: Any, p: int) -> str:
+    def describe_delete_topic(self, old: Any, new: Any, p: int) -> str:
         return f"an administrator deletes the topic{sentences.of_partition(self, p)}"
 
     @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
@@ -140,7 +140,7 @@ class Topics(Controller):
             s.require(~self.is_being_deleted(s, p))
         s.topic[p] = {"exists": True, "has_path": False, "incarnation": topic.incarnation + 1}
 
-    def told_create_topic(self, old: Any, new: Any, p: int) -> str:
+    def describe_create_topic(self, old: Any, new: Any, p: int) -> str:
         numbers = becomes(old.topic[p].incarnation, new.topic[p].incarnation)
         return f"an administrator creates the topic{sentences.of_partition(self, p)} again: incarnation {numbers}"
 
@@ -156,7 +156,7 @@ class Topics(Controller):
             self.send(s, c, b, (replicas.has(b), stop))
         s.known_topic[c][p] = False
 
-    def told_on_topic_change(self, old: Any, new: Any, c: Any, p: int) -> str:
+    def describe_on_topic_change(self, old: Any, new: Any, c: Any, p: int) -> str:
         who = sentences.controller_in_words(self, old, c)
         return f"{who} sees that the topic{sentences.of_partition(self, p)} is gone{self.sent_in_words(old, new, c)}"
 
@@ -174,7 +174,7 @@ class Topics(Controller):
         s.known_topic[c][p] = True
         s.seen_live[c][p] = s.live
 
-    def told_init_leaders(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
+    def describe_init_leaders(self, old: Any, new: Any, c: Any, p: int, leader: Any) -> str:
         who, state = sentences.controller_in_words(self, old, c), new.state[p]
         new_topic = f"sees a new topic{sentences.of_partition(self, p)}: {leader} is to lead in epoch {state.epoch}"
         return f"{who} {new_topic} with ISR {state.isr}{self.sent_in_words(old, new, c)}"

@@ -114,12 +114,12 @@ class ZookeeperListeners(WatchedReplicas):
     def stand_for_leader(self, s: State, p: int, b: Any) -> None:
         """A replica that is told of a change finds no leader node, reads the ISR, and becomes a candidate."""
         state = s.state[p]
-        s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
+        s.require(self.has_notification(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.read_and_watch(s, p, b, "leader")
         s.candidate[p][b] = {"stands": True, "isr": state.isr, "version": state.version}
         self.note_load(s, 0, 3)
 
-    def told_stand_for_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_stand_for_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
         why = sentences.place_in(old.state[p].isr)
         node = f"finds no leader node{of_partition(self, p)}"
         return f"{b} {node} and may lead, for {why}; it will try to create the node"
@@ -134,11 +134,11 @@ class ZookeeperListeners(WatchedReplicas):
             s.state[p].isr = candidate.isr
             version = self.write_version(s, p)
         self.lead(s, p, b, candidate.isr, version)
-        told = self.fire(s, p, "leader")
+        notified = self.fire(s, p, "leader")
         self.forget_candidacy(s, p, b)
-        self.note_load(s, told, 1)
+        self.note_load(s, notified, 1)
 
-    def told_create_leader_node(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_create_leader_node(self, old: Any, new: Any, p: int, b: Any) -> str:
         read, isr = old.candidate[p][b].isr, old.state[p].isr
         what = f"the ISR {read} that it read"
         if self.election != "read-then-create":
@@ -146,8 +146,8 @@ class ZookeeperListeners(WatchedReplicas):
         elif isr != read:
             what += f", although that is {isr} by now"
         made = f"is the first to create the leader node{of_partition(self, p)}"
-        told = sentences.notified(self, old, new, p, "leader", by=b)
-        return f"{b} {made} and leads with {ends_in_words(new, p, b)}, and {what}{told}"
+        notified = sentences.notified(self, old, new, p, "leader", by=b)
+        return f"{b} {made} and leads with {ends_in_words(new, p, b)}, and {what}{notified}"
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reads_first)
     def lose_election(self, s: State, p: int, b: Any) -> None:
@@ -157,7 +157,7 @@ class ZookeeperListeners(WatchedReplicas):
         self.forget_candidacy(s, p, b)
         self.note_load(s, 0, 2)
 
-    def told_lose_election(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_lose_election(self, old: Any, new: Any, p: int, b: Any) -> str:
         first = f"fails to create the leader node, for {old.state[p].leader} has created it first"
         return f"{b} {first}; it {self.following_in_words(old, new, p, b)}"
 
@@ -165,16 +165,16 @@ class ZookeeperListeners(WatchedReplicas):
     def take_the_lead(self, s: State, p: int, b: Any) -> None:
         """In one step, a replica finds no leader node, creates one, and raises the ISR's version (if it is counted)."""
         state = s.state[p]
-        s.require(self.told(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
+        s.require(self.has_notification(s, p, b, "leader"), state.leader.is_none, self.may_stand(s, p, b))
         self.lead(s, p, b, state.isr, self.write_version(s, p))
         self.note_load(s, self.read_and_watch(s, p, b, "leader", changes=True), 4)
 
-    def told_take_the_lead(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_take_the_lead(self, old: Any, new: Any, p: int, b: Any) -> str:
         made = (
             f"finds no leader node{of_partition(self, p)}, creates it and writes {self.written_in_words(old, new, p)}"
         )
-        told = sentences.notified(self, old, new, p, "leader", by=b)
-        return f"{b} {made}, all in one step, and leads with {ends_in_words(new, p, b)}{told}"
+        notified = sentences.notified(self, old, new, p, "leader", by=b)
+        return f"{b} {made}, all in one step, and leads with {ends_in_words(new, p, b)}{notified}"
 
     def lead(self, s: State, p: int, b: Any, isr: Any, version: Any) -> None:
         """Makes a broker the leader: the leader node names the broker, and `isr` becomes its own copy of the ISR."""
@@ -196,13 +196,13 @@ class ZookeeperListeners(WatchedReplicas):
     def follow_leader(self, s: State, p: int, b: Any) -> None:
         """A replica that is told of a change finds that another replica leads, and follows it (onLeaderChange)."""
         leader = s.state[p].leader
-        s.require(self.told(s, p, b, "leader"), ~leader.is_none, leader != b, self.is_assigned(s, p, b))
+        s.require(self.has_notification(s, p, b, "leader"), ~leader.is_none, leader != b, self.is_assigned(s, p, b))
         self.read_and_watch(s, p, b, "leader")
         self.follow(s, p, b)
         self.forget_candidacy(s, p, b)
         self.note_load(s, 0, 1)
 
-    def told_follow_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_follow_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
         who = f"{b}, {sentences.until_now(old, p, b)}"
         return f"{who} finds the leader node of {old.state[p].leader}; it {self.following_in_words(old, new, p, b)}"
 
@@ -220,12 +220,12 @@ class ZookeeperListeners(WatchedReplicas):
         idle = (state.leader == b) | (state.leader.is_none & ~self.may_stand(s, p, b))
         if self.reassigns:
             idle = idle | ~self.is_assigned(s, p, b)
-        s.require(self.told(s, p, b, "leader"), idle)
+        s.require(self.has_notification(s, p, b, "leader"), idle)
         self.read_and_watch(s, p, b, "leader")
         self.forget_candidacy(s, p, b)
         self.note_load(s, 0, 1)
 
-    def told_nothing_to_do(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_nothing_to_do(self, old: Any, new: Any, p: int, b: Any) -> str:
         state, whose = old.state[p], of_partition(self, p)
         if state.leader == b:
             return f"{b} finds that the leader node{whose} is its own, and {sentences.goes_on(old, p, b)}"
@@ -283,7 +283,7 @@ class ZookeeperListeners(WatchedReplicas):
         s.live = s.live | {b}
         self.read_everything(s, b)
 
-    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
+    def describe_broker_startup(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} starts again with {sentences.far(self, new, b)}, registers, and will read every path"
 
     # --- goals ------------------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueu
         self.stop_leading(s, p, b)
         self.give_up_node(s, p, b)
 
-    def told_check_load_balancing(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_check_load_balancing(self, old: Any, new: Any, p: int, b: Any) -> str:
         why = f"has {self.broker(0)}, the preferred replica, in its ISR {old.replica[p][b].isr}"
         given = deletes_node(self, old, new, p, b)
         return f"{leader_in_words(self, old, p, b)} {why}: it stops leading and {given}"

@@ -123,7 +123,7 @@ class LeaderNodes(ZookeeperWatches):
 
     def is_notified(self, s: State, p: int, b: Any) -> Any:
         """Whether a replica has heard of a leader change, and is not busy becoming leader."""
-        return self.told(s, p, b, PATH) & (s.replica[p][b].step == "none")
+        return self.has_notification(s, p, b, PATH) & (s.replica[p][b].step == "none")
 
     def is_decided(self, s: State, p: int, b: Any) -> Any:
         """Whether a replica was notified and, with `election_read = earlier`, has read the ISR."""
@@ -166,7 +166,7 @@ class LeaderNodes(ZookeeperWatches):
         s.replica[p][b].candidate = True
         s.replica[p][b].read_isr = s.state[p].isr
 
-    def told_read_isr_for_election(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_read_isr_for_election(self, old: Any, new: Any, p: int, b: Any) -> str:
         place = "in which it is" if b in old.state[p].isr else "in which it is not"
         return f"{b} begins leaderElection{of_partition(self, p)}: it reads the ISR {old.state[p].isr}, {place}"
 
@@ -177,14 +177,14 @@ class LeaderNodes(ZookeeperWatches):
         s.require(s.room(s.state[p].epoch < self.max_leader_epoch))
         s.state[p].leader = b
         self.begin_candidacy(s, p, b)
-        told = self.fire(s, p, PATH, but=b)
+        notified = self.fire(s, p, PATH, but=b)
         s.watch[p][b][PATH] = "set"
-        self.note_load(s, told, 3)
+        self.note_load(s, notified, 3)
 
-    def told_create_leader_node(self, old: Any, new: Any, p: int, b: Any) -> str:
-        told = sentences.notified(self, old, new, p, PATH, by=b)
+    def describe_create_leader_node(self, old: Any, new: Any, p: int, b: Any) -> str:
+        notified = sentences.notified(self, old, new, p, PATH, by=b)
         node = f"finds no leader node{of_partition(self, p)} and may lead, for {self.claim_in_words(old, p, b)}"
-        return f"{b} {node}: it creates the node and begins becomeLeader{told}"
+        return f"{b} {node}: it creates the node and begins becomeLeader{notified}"
 
     def claim_in_words(self, s: Any, p: int, b: Any) -> str:
         """Words for why leaderElection lets a replica lead."""
@@ -236,7 +236,7 @@ class LeaderNodes(ZookeeperWatches):
             return True
         return (replica.role != "follower") | (replica.leader != leader)
 
-    def told_become_follower_of_new_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_become_follower_of_new_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
         found = f"{b}, {sentences.until_now(old, p, b)} finds the leader node of {old.state[p].leader}"
         if not asked(old, self.follows_anew, p, b, "always"):
             return f"{found}; it {sentences.goes_on(old, p, b)}"
@@ -253,7 +253,7 @@ class LeaderNodes(ZookeeperWatches):
         s.watch[p][b][PATH] = "set"
         self.note_load(s, 0, 1)
 
-    def told_ignore_leader_change(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_ignore_leader_change(self, old: Any, new: Any, p: int, b: Any) -> str:
         leader, whose = old.state[p].leader, of_partition(self, p)
         if leader == b:
             return f"{b} finds that the leader node{whose} is its own, and {sentences.goes_on(old, p, b)}"

@@ -129,7 +129,7 @@ class NewLeaders(ZookeeperWatches):
         replica.next_epoch = state.epoch + 1
         replica.version = state.version
 
-    def told_read_epoch(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_read_epoch(self, old: Any, new: Any, p: int, b: Any) -> str:
         state = old.state[p]
         version = f" at version {state.version}" if self.counts_versions else ""
         read = f"reads ISR {state.isr} and epoch {state.epoch}{version}, to write epoch {state.epoch + 1}"
@@ -163,7 +163,7 @@ class NewLeaders(ZookeeperWatches):
         if self.new_leader_high_watermark == "log-end":
             replica.high_watermark = s.log[p][b].length
 
-    def told_write_epoch(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_write_epoch(self, old: Any, new: Any, p: int, b: Any) -> str:
         state, replica, wrote = old.state[p], old.replica[p][b], self.written_in_words(old, new, p)
         late = self.new_epoch != "owner" and (state.isr, state.epoch + 1) != (replica.isr, replica.next_epoch)
         over = ", over what another has written since it read" if late else ""
@@ -193,7 +193,7 @@ class NewLeaders(ZookeeperWatches):
         s.replica[p][b].next_epoch = 0
         s.replica[p][b].isr = set()
 
-    def told_read_epoch_again(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_read_epoch_again(self, old: Any, new: Any, p: int, b: Any) -> str:
         versions = f"the version is {old.state[p].version} and not {old.replica[p][b].version} any more"
         return f"{self.becoming(old, p, b)} fails to write its epoch, for {versions}; it will read again"
 
@@ -220,7 +220,7 @@ class NewLeaders(ZookeeperWatches):
         self.stop_leading(s, p, b)
         self.delete_node(s, p, b, s.state[p].leader == b)
 
-    def told_give_up_becoming_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_give_up_becoming_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
         deletes = deletes_node(self, old, new, p, b)
         return f"{self.becoming(old, p, b)} gives up, for {self.refusal_in_words(old, p, b)}; it {deletes}"
 
@@ -253,7 +253,7 @@ class NewLeaders(ZookeeperWatches):
         self.complete_request(s, p, b)
         self.find_reassignment(s, p, b)
 
-    def told_start_leading(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_start_leading(self, old: Any, new: Any, p: int, b: Any) -> str:
         end, isr = new.replica[p][b].high_watermark, new.replica[p][b].isr
         others = [f for f in self.brokers if f in isr and f != b]
         some_other = "nobody else of the ISR" if self.isr_of_new_leader == "isr" else "no other replica"

@@ -172,7 +172,7 @@ class StateChangeQueues(ZookeeperWatches):
         self.note_load(s, 0, 2)
         self.handled(s, p, b, when(leader.is_none, "received", "completed"))
 
-    def told_on_start_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_on_start_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
         request = request_in_words(self, old.queue[b][0])
         return f"{b} takes {request} out of its queue: it {starts(self, old, new, p, b)}"
 
@@ -185,7 +185,7 @@ class StateChangeQueues(ZookeeperWatches):
         s.watch[p][b][PATH] = "none"
         self.handled(s, p, b, "completed")
 
-    def told_on_close_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_on_close_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
         request, isr = old.queue[b][0], old.state[p].isr
         late = request.epoch not in (NOT_BY_A_LEADER, old.state[p].epoch)
         over = f", although epoch {old.state[p].epoch} is there by now," if late else ""
@@ -201,7 +201,7 @@ class StateChangeQueues(ZookeeperWatches):
         s.require(~self.starts(s, p, b, request), ~self.closes(s, p, b, request))
         self.handled(s, p, b, "dropped")
 
-    def told_drop_state_change(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_drop_state_change(self, old: Any, new: Any, p: int, b: Any) -> str:
         request, epoch = old.queue[b][0], old.state[p].epoch
         if not asked(old, self.has_path, p):
             why = "the partition is deleted"
@@ -223,7 +223,7 @@ class StateChangeQueues(ZookeeperWatches):
         s.require(~s.up.has(b), ~s.live.has(b))
         s.up = s.up | {b}
 
-    def told_boot(self, old: Any, new: Any, b: Any) -> str:
+    def describe_boot(self, old: Any, new: Any, b: Any) -> str:
         queue = old.queue[b]
         waiting = f"with {queue_in_words(self, queue)}, before anything else" if queue else "which is empty"
         return f"{b} runs again with {far(self, new, b)}, and looks into its queue first, {waiting}"
@@ -242,7 +242,7 @@ class StateChangeQueues(ZookeeperWatches):
             s.up = s.up | {b}
         self.start_replicas(s, b)
 
-    def told_broker_startup(self, old: Any, new: Any, b: Any) -> str:
+    def describe_broker_startup(self, old: Any, new: Any, b: Any) -> str:
         who = f"{b}, whose queue is empty," if self.has_queues else f"{b} runs again with {far(self, old, b)},"
         return f"{who} starts its replicas and registers: {self.started_in_words(old, new, b)}"
 

@@ -175,7 +175,7 @@ class ReassignedReplicas(ZookeeperWatches):
         assignment.phase = "requested"
         assignment.target = target
 
-    def told_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
+    def describe_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
         moved = f"replicas {old.assignment[p].replicas}{of_partition(self, p)} shall become {target}"
         return f"an administrator writes to partitions_reassigned that the {moved}"
 
@@ -187,7 +187,7 @@ class ReassignedReplicas(ZookeeperWatches):
         replica.target, replica.moving = assignment.target, "known"
         self.start_new_replicas(s, p, b)
 
-    def told_on_partitions_reassigned(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_on_partitions_reassigned(self, old: Any, new: Any, p: int, b: Any) -> str:
         target, replicas = old.assignment[p].target, old.assignment[p].replicas
         read = f"is told that the replicas {replicas} shall become {target}"
         starts = sends(self, old, new, "start", old.replica[p][b].epoch, target - replicas)
@@ -233,9 +233,9 @@ class ReassignedReplicas(ZookeeperWatches):
         for f in self.brokers:
             self.send(s, p, f, idle[f], "start", replica.epoch)
 
-    def told_start_new_replicas_again(self, old: Any, new: Any, p: int, b: Any) -> str:
-        told = [f for f in self.brokers if new.queue[f] != old.queue[f]]
-        starts = sends(self, old, new, "start", old.replica[p][b].epoch, told)
+    def describe_start_new_replicas_again(self, old: Any, new: Any, p: int, b: Any) -> str:
+        notified = [f for f in self.brokers if new.queue[f] != old.queue[f]]
+        starts = sends(self, old, new, "start", old.replica[p][b].epoch, notified)
         return f"{leader_in_words(self, old, p, b)} {starts}, which does not follow it yet"
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassignments)
@@ -249,7 +249,7 @@ class ReassignedReplicas(ZookeeperWatches):
                 self.send(s, p, f, old.has(f), "close", replica.epoch)
         replica.moving = "closed"
 
-    def told_close_old_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_close_old_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
         replica = old.replica[p][b]
         closes = sends(self, old, new, "close", replica.epoch, replica.replicas - replica.target - {b})
         known = f"finds that all of {replica.target} have caught up"
@@ -270,7 +270,7 @@ class ReassignedReplicas(ZookeeperWatches):
         self.delete_path(s, p)
         replica.moving = when(self.leaves(s, p, b), "path-deleted", "none")
 
-    def told_write_reassigned_isr(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_write_reassigned_isr(self, old: Any, new: Any, p: int, b: Any) -> str:
         replica, who = old.replica[p][b], leader_in_words(self, old, p, b)
         wrote = f"writes RAR {replica.target} + its ISR {replica.isr}: {self.written_in_words(old, new, p)}"
         if self.reassignment_writes == "separate":
@@ -292,7 +292,7 @@ class ReassignedReplicas(ZookeeperWatches):
         self.name_new_replicas(s, p, b)
         s.replica[p][b].moving = "replicas-written"
 
-    def told_write_new_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_write_new_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
         named = becomes(old.assignment[p].replicas, new.assignment[p].replicas)
         return f"{leader_in_words(self, old, p, b)} writes the replicas {named}"
 
@@ -303,7 +303,7 @@ class ReassignedReplicas(ZookeeperWatches):
         self.delete_path(s, p)
         s.replica[p][b].moving = when(self.leaves(s, p, b), "path-deleted", "none")
 
-    def told_delete_reassigned_path(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_delete_reassigned_path(self, old: Any, new: Any, p: int, b: Any) -> str:
         done = f"deletes the path in partitions_reassigned: the reassignment to {old.replica[p][b].target} is through"
         left = ", but for its leader node" if new.replica[p][b].moving == "path-deleted" else ""
         return f"{leader_in_words(self, old, p, b)} {done}{left}"
@@ -317,7 +317,7 @@ class ReassignedReplicas(ZookeeperWatches):
         self.stop_leading(s, p, b)
         self.give_up_node(s, p, b)
 
-    def told_hand_over(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_hand_over(self, old: Any, new: Any, p: int, b: Any) -> str:
         preferred = f"is not {self.broker(0)}, the preferred replica"
         why = (
             preferred if b in old.replica[p][b].target else f"is not among the new replicas {old.replica[p][b].target}"

@@ -116,7 +116,7 @@ class AdministeredTopics(ZookeeperWatches):
         s.assignment[p].phase = "deleting"
         self.forget_history(s, p)
 
-    def told_delete_partition(self, old: Any, new: Any, p: int) -> str:
+    def describe_delete_partition(self, old: Any, new: Any, p: int) -> str:
         which = f"the partition{self.number_of(p)}"
         return f"an administrator deletes {which}: it writes an empty list of replicas to partitions_reassigned"
 
@@ -131,7 +131,7 @@ class AdministeredTopics(ZookeeperWatches):
             self.send(s, p, f, s.assignment[p].replicas.has(f), "close", s.replica[p][b].epoch)
         s.assignment[p].phase = "closing"
 
-    def told_close_deleted_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_close_deleted_replicas(self, old: Any, new: Any, p: int, b: Any) -> str:
         closes = sends(self, old, new, "close", old.replica[p][b].epoch, old.assignment[p].replicas)
         read = f"is told that the partition{self.number_of(p)} shall be deleted"
         return f"{leader_in_words(self, old, p, b)} {read}; it {closes}"
@@ -142,10 +142,10 @@ class AdministeredTopics(ZookeeperWatches):
         s.require(s.assignment[p].phase == "closing", self.is_taken_out(s, p, s.assignment[p].replicas))
         self.remove_paths(s, p)
 
-    def told_remove_deleted_paths(self, old: Any, new: Any, p: int) -> str:
+    def describe_remove_deleted_paths(self, old: Any, new: Any, p: int) -> str:
         done = f"finds that the requests to {listed(old.assignment[p].replicas)} have been taken out"
-        told = notified(self, old, new, p, PATH)
-        return f"the administrator {done}, and deletes the paths of the partition{self.number_of(p)}{told}"
+        news = notified(self, old, new, p, PATH)
+        return f"the administrator {done}, and deletes the paths of the partition{self.number_of(p)}{news}"
 
     # --- createTopic ------------------------------------------------------------------------------------------------
 
@@ -161,7 +161,7 @@ class AdministeredTopics(ZookeeperWatches):
         for f in replicas:
             self.send(s, p, f, True, "start", NOT_BY_A_LEADER)
 
-    def told_create_topic(self, old: Any, new: Any, p: int) -> str:
+    def describe_create_topic(self, old: Any, new: Any, p: int) -> str:
         target = new.assignment[p].target
         starts = sends(self, old, new, "start", NOT_BY_A_LEADER, target)
         return f"an administrator creates the topic{self.number_of(p)} with replicas {target}, and {starts}"
@@ -174,7 +174,7 @@ class AdministeredTopics(ZookeeperWatches):
         s.topic[p].exists = "yes"
         s.assignment[p] = {"phase": "none", "replicas": assignment.target, "target": set()}
 
-    def told_finish_creation(self, old: Any, new: Any, p: int) -> str:
+    def describe_finish_creation(self, old: Any, new: Any, p: int) -> str:
         done = f"finds that the requests to {listed(old.assignment[p].target)} have been taken out"
         return f"the administrator {done}, and names them as replicas: the topic{self.number_of(p)} is there"
 
@@ -185,7 +185,7 @@ class AdministeredTopics(ZookeeperWatches):
         s.require(s.topic[p].creations < self.topic_changes)
         s.topic[p].exists = "failed"
 
-    def told_creation_times_out(self, old: Any, new: Any, p: int) -> str:
+    def describe_creation_times_out(self, old: Any, new: Any, p: int) -> str:
         late = [b for b in self.brokers if b in old.assignment[p].target and old.queue[b]]
         waits = f"waits too long for {listed(late)} to take out their requests"
         return f"the administrator {waits}: the creation of the topic{self.number_of(p)} has failed"
@@ -198,6 +198,6 @@ class AdministeredTopics(ZookeeperWatches):
             self.send(s, p, f, s.assignment[p].target.has(f), "close", NOT_BY_A_LEADER)
         self.remove_paths(s, p)
 
-    def told_clean_failed_creation(self, old: Any, new: Any, p: int) -> str:
+    def describe_clean_failed_creation(self, old: Any, new: Any, p: int) -> str:
         closes = sends(self, old, new, "close", NOT_BY_A_LEADER, old.assignment[p].target)
         return f"the administrator {closes}, and deletes the paths of the failed topic{self.number_of(p)}"

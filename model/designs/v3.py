@@ -80,8 +80,8 @@ class ControllerDesign(Commands, Reassignment, Topics):
     def change_isr(self, s: State, p: int, b: Any, isr: Any) -> None:
         self.write_isr(s, p, b, isr)
 
-    def write_isr(self, s: State, p: int, b: Any, isr: Any, told: bool = True) -> None:
-        """The leader writes the ISR to ZooKeeper (maybe_change_ISR), and also to its own copy if `told` is true."""
+    def write_isr(self, s: State, p: int, b: Any, isr: Any, update_own_copy: bool = True) -> None:
+        """The leader writes the ISR to ZooKeeper (maybe_change_ISR) and, if `update_own_copy`, to its own copy."""
         replica, state = s.replica[p][b], s.state[p]
         s.require(self.leads(s, p, b), self.has_path(s, p), s.room(self.has_version(s, p)))
         s.require(self.knows_the_topic(s, p, b))
@@ -92,7 +92,7 @@ class ControllerDesign(Commands, Reassignment, Topics):
             state.version = version
         else:
             s.state[p] = {"leader": b, "isr": isr, "epoch": replica.epoch, "version": version}
-        if told:
+        if update_own_copy:
             replica.isr = isr
             replica.version = version
 
@@ -105,9 +105,9 @@ class ControllerDesign(Commands, Reassignment, Topics):
             return
         s.require(s.lost_replies < self.lost_replies, self.may_expand(s, p, b, follower))
         s.lost_replies += 1
-        self.write_isr(s, p, b, s.replica[p][b].isr | {follower}, told=self.read_back)
+        self.write_isr(s, p, b, s.replica[p][b].isr | {follower}, update_own_copy=self.read_back)
 
-    def told_expand_isr_and_lose_the_reply(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+    def describe_expand_isr_and_lose_the_reply(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
         learnt = "reads back what it has written" if self.read_back else "does not learn that it was written"
         wrote = f"{sentences.leader_in_words(self, old, p, b)} writes the ISR with {follower}"
         return f"{wrote}: {sentences.state_in_words(old, new, p)}; the connection breaks, and it {learnt}"

@@ -102,23 +102,23 @@ class WatchedReplicas(ZookeeperWatches):
         assignment.target = target
         self.note_load(s, self.fire(s, p, "reassigned"), 0)
 
-    def told_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
+    def describe_reassign_partition(self, old: Any, new: Any, p: int, target: Any) -> str:
         moved = f"the replicas {old.assignment[p].replicas}{of_partition(self, p)} shall become {target}"
-        told = sentences.notified(self, old, new, p, "reassigned")
-        return f"an administrator writes to partitions_reassigned that {moved}{told}"
+        notified = sentences.notified(self, old, new, p, "reassigned")
+        return f"an administrator writes to partitions_reassigned that {moved}{notified}"
 
     # --- brokers ----------------------------------------------------------------------------------------------------
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def on_partitions_reassigned(self, s: State, p: int, b: Any) -> None:
         """A broker is told of a reassignment. If it needs a replica and has none, it starts one and seeks a leader."""
-        s.require(self.told(s, p, b, "reassigned"))
+        s.require(self.has_notification(s, p, b, "reassigned"))
         starts = self.is_assigned(s, p, b) & (s.replica[p][b].role == "none")
         self.read_and_watch(s, p, b, "reassigned")
         s.watch[p][b]["leader"] = when(starts, "fired", s.watch[p][b]["leader"])
         self.note_load(s, 0, 1)
 
-    def told_on_partitions_reassigned(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_on_partitions_reassigned(self, old: Any, new: Any, p: int, b: Any) -> str:
         assignment, replica = old.assignment[p], old.replica[p][b]
         moved = f"that the replicas{of_partition(self, p)} shall be {assignment.target}"
         read = moved if assignment.phase == "moving" else f"that no reassignment{of_partition(self, p)} is left"
@@ -136,7 +136,7 @@ class WatchedReplicas(ZookeeperWatches):
         self.note_load(s, self.write_replicas(s, p, b), 2)
         self.change_isr(s, p, b, target)
 
-    def told_complete_reassignment(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_complete_reassignment(self, old: Any, new: Any, p: int, b: Any) -> str:
         return f"{self.completion_in_words(old, new, p, b)}{sentences.notified(self, old, new, p, 'replicas', by=b)}"
 
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
@@ -149,11 +149,11 @@ class WatchedReplicas(ZookeeperWatches):
         self.write_isr(s, p, b, target)
         self.delete_replica(s, p, b)
 
-    def told_complete_reassignment_and_leave(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_complete_reassignment_and_leave(self, old: Any, new: Any, p: int, b: Any) -> str:
         node = "deletes its leader node" if old.state[p].leader == b else "has no leader node to delete"
         left = f"as it is not among them, it {node} and {deletes_log(old, p, b)}"
-        told = sentences.notified(self, old, new, p, "replicas", by=b)
-        return f"{self.completion_in_words(old, new, p, b)}; {left}{told}"
+        notified = sentences.notified(self, old, new, p, "replicas", by=b)
+        return f"{self.completion_in_words(old, new, p, b)}; {left}{notified}"
 
     def completion_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
         who, target = sentences.leader_in_words(self, old, p, b), old.assignment[p].target
@@ -175,11 +175,13 @@ class WatchedReplicas(ZookeeperWatches):
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def keep_replica(self, s: State, p: int, b: Any) -> None:
         """A broker is told that the replicas changed, and does nothing: it keeps its replica, or has none."""
-        s.require(self.told(s, p, b, "replicas"), self.is_assigned(s, p, b) | (s.replica[p][b].role == "none"))
+        s.require(
+            self.has_notification(s, p, b, "replicas"), self.is_assigned(s, p, b) | (s.replica[p][b].role == "none")
+        )
         self.read_and_watch(s, p, b, "replicas")
         self.note_load(s, 0, 1)
 
-    def told_keep_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_keep_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
         why = "of which it is one" if asked(old, self.is_assigned, p, b) else "not it, and it has no replica"
         read = f"reads that the replicas{of_partition(self, p)} are {old.assignment[p].replicas}"
         return f"{b} {read}, {why}; it {sentences.goes_on(old, p, b)}"
@@ -187,15 +189,17 @@ class WatchedReplicas(ZookeeperWatches):
     @action(p=any_partition, b=broker, actor="b", where=lambda m: m.reassigns)
     def stop_replica(self, s: State, p: int, b: Any) -> None:
         """A broker is told that it is no longer a replica: it deletes its log, and the leader node if it leads."""
-        s.require(self.told(s, p, b, "replicas"), ~self.is_assigned(s, p, b), s.replica[p][b].role != "none")
+        s.require(
+            self.has_notification(s, p, b, "replicas"), ~self.is_assigned(s, p, b), s.replica[p][b].role != "none"
+        )
         led = s.state[p].leader == b
         s.state[p].leader = when(led, none, s.state[p].leader)
-        told = self.fire(s, p, "leader", led)
+        notified = self.fire(s, p, "leader", led)
         self.read_and_watch(s, p, b, "replicas")
         self.delete_replica(s, p, b)
-        self.note_load(s, told, 1)
+        self.note_load(s, notified, 1)
 
-    def told_stop_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_stop_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
         read = f"reads that the replicas{of_partition(self, p)} are {old.assignment[p].replicas}, not it"
         node = " and its leader node" if old.state[p].leader == b else ""
         return f"{b}, {sentences.until_now(old, p, b)} {read}; it {deletes_log(old, p, b)}{node}"

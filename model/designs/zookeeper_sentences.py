@@ -55,11 +55,11 @@ def place_in(isr: Any) -> str:
 
 def notified(m: Any, old: Any, new: Any, p: int, path: str, by: Any = None) -> str:
     """Words for the brokers that ZooKeeper notifies of a change of a path, except `by`; empty if there are none."""
-    told = listed(told_of(m, old, new, p, path) - {by})
-    return "" if told == "nobody" else f"; ZooKeeper notifies {told}"
+    brokers = listed(notified_brokers(m, old, new, p, path) - {by})
+    return "" if brokers == "nobody" else f"; ZooKeeper notifies {brokers}"
 
 
-def told_of(m: Any, old: Any, new: Any, p: int, path: str) -> set[Any]:
+def notified_brokers(m: Any, old: Any, new: Any, p: int, path: str) -> set[Any]:
     """The brokers whose watches on a path fire in the step from `old` to `new`."""
     before, after = old.watch[p], new.watch[p]
     return {b for b in m.brokers if before[b][path] == "set" and after[b][path] == "fired"}
@@ -90,8 +90,8 @@ def expires(m: Any, old: Any, new: Any, b: Any) -> str:
         return "it has no leader node"
     numbers = " and ".join(str(p) for p in nodes)
     which = f" of partition {numbers}" if m.partitions > 1 else ""
-    told = listed({other for p in nodes for other in told_of(m, old, new, p, "leader")})
-    return f"its leader node{which} vanishes" + ("" if told == "nobody" else f"; ZooKeeper notifies {told}")
+    brokers = listed({other for p in nodes for other in notified_brokers(m, old, new, p, "leader")})
+    return f"its leader node{which} vanishes" + ("" if brokers == "nobody" else f"; ZooKeeper notifies {brokers}")
 
 
 BY_NOBODY = -1

@@ -85,7 +85,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         """Whether a broker runs and has a session. Only such brokers are notified and create ephemeral nodes."""
         return self.is_up(s, b) & s.live.has(b)
 
-    def told(self, s: State, p: int, b: Any, path: str) -> Any:
+    def has_notification(self, s: State, p: int, b: Any, path: str) -> Any:
         """Whether a broker has been notified of a change of a path, and has not acted on it yet."""
         return self.connected(s, b) & (s.watch[p][b][path] == "fired")
 
@@ -96,16 +96,16 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         """
         later = path == "leader" and self.watch_again == "after-the-read"
         s.watch[p][b][path] = "none" if later else "fired" if changes else "set"
-        told = self.fire(s, p, path, but=b) if changes else 0
-        return told + 1 if changes and not later else told
+        notified = self.fire(s, p, path, but=b) if changes else 0
+        return notified + 1 if changes and not later else notified
 
     def fire(self, s: State, p: int, path: str, condition: Any = True, but: Any = None) -> Any:
         """If a condition holds, notifies the brokers that watch a path, except `but`. Returns how many are notified."""
         others = [b for b in self.brokers if b != but]
-        told = {b: (s.watch[p][b][path] == "set") & condition for b in others}
+        notified = {b: (s.watch[p][b][path] == "set") & condition for b in others}
         for b in others:
-            s.watch[p][b][path] = when(told[b], "fired", s.watch[p][b][path])
-        return count(told.values())
+            s.watch[p][b][path] = when(notified[b], "fired", s.watch[p][b][path])
+        return count(notified.values())
 
     def lose_watches(self, s: State, b: Any) -> None:
         for p in self.all_partitions:
@@ -130,7 +130,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         s.require(self.connected(s, b), s.watch[p][b]["leader"] == "none")
         s.watch[p][b]["leader"] = "set"
 
-    def told_watch_leader_again(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_watch_leader_again(self, old: Any, new: Any, p: int, b: Any) -> str:
         node, whose = sentences.node_in_words(old, p, b), of_partition(self, p)
         if old.state[p].leader is not None and old.replica[p][b].leader == old.state[p].leader:
             return f"{b} watches the leader node{whose} again: {node}"
@@ -141,27 +141,27 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         """Words for what a write of the ISR path changes."""
         return f"ISR {now(old.state[p].isr, new.state[p].isr)}"
 
-    def told_shrink_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+    def describe_shrink_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
         who, known = sentences.leader_in_words(self, old, p, b), sentences.known_in_words(old, p, b, follower)
         own = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
         written = self.written_in_words(old, new, p)
         return f"{who} takes {follower}, {known}, out of its ISR {own}; in ZooKeeper {written}"
 
-    def told_shrink_isr_of_slow(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
-        return f"{self.told_shrink_isr(old, new, p, b, follower)}; it has been slow to fetch again"
+    def describe_shrink_isr_of_slow(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+        return f"{self.describe_shrink_isr(old, new, p, b, follower)}; it has been slow to fetch again"
 
-    def told_expand_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+    def describe_expand_isr(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
         who, known = sentences.leader_in_words(self, old, p, b), sentences.known_in_words(old, p, b, follower)
         own = becomes(old.replica[p][b].isr, new.replica[p][b].isr)
         written = self.written_in_words(old, new, p)
         return f"{who} takes {follower}, {known}, into its ISR {own}; in ZooKeeper {written}"
 
-    def told_session_expires(self, old: Any, new: Any, b: Any) -> str:
+    def describe_session_expires(self, old: Any, new: Any, b: Any) -> str:
         leads = any(asked(new, self.leads, p, b) for p in self.all_partitions)
         runs = "which runs on and leads in its own eyes" if leads else "which runs on"
         return f"ZooKeeper expires the session of {b}, {runs}: {sentences.expires(self, old, new, b)}"
 
-    def told_session_of_the_dead_expires(self, old: Any, new: Any, b: Any) -> str:
+    def describe_session_of_the_dead_expires(self, old: Any, new: Any, b: Any) -> str:
         return f"ZooKeeper expires the session of {b}, which is down: {sentences.expires(self, old, new, b)}"
 
     # --- sessions and crashes ---------------------------------------------------------------------------------------
@@ -169,13 +169,13 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
     def expire(self, s: State, b: Any) -> None:
         """The session ends with its ephemeral nodes and its watches; brokers that watch the nodes are notified."""
         super().expire(s, b)
-        told: Any = 0
+        notified: Any = 0
         for p in self.all_partitions:
             led = s.state[p].leader == b
             s.state[p].leader = when(led, none, s.state[p].leader)
-            told = told + self.fire(s, p, "leader", led, but=b)
+            notified = notified + self.fire(s, p, "leader", led, but=b)
         self.lose_watches(s, b)
-        self.note_load(s, told, 0)
+        self.note_load(s, notified, 0)
 
     def stop(self, s: State, b: Any, kept: Any = None) -> None:
         super().stop(s, b, kept)
@@ -188,7 +188,7 @@ class ZookeeperWatches(PartitionState, DataPlane, Logs):
         s.live = s.live | {b}
         self.read_everything(s, b)
 
-    def told_register_again(self, old: Any, new: Any, b: Any) -> str:
+    def describe_register_again(self, old: Any, new: Any, b: Any) -> str:
         leads = any(asked(old, self.leads, p, b) for p in self.all_partitions)
         who = f"{b}, which still leads in its own eyes," if leads else f"{b}"
         return f"{who} gets a new ZooKeeper session, registers, and will read every path again"

@@ -1,6 +1,6 @@
 """Sentences that describe steps in the protocol's words, and the read-only states from which these sentences are made.
 
-For an action `shrink_isr`, for example, a model may define a method `told_shrink_isr(self, old, new, ...)`. The
+For an action `shrink_isr`, for example, a model may define a method `describe_shrink_isr(self, old, new, ...)`. The
 arguments are the states before and after the action, then the action's parameters. The method returns a sentence
 without its full stop. Subclasses may override the method. `old` and `new` are read-only and hold plain Python values:
 numbers, strings, `True`, brokers (printed as `broker 1`), `None` for no broker, sets of brokers (printed as `{0, 1}`),
@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from isrcheck.model.language.decorators import Method
 from isrcheck.model.language.domains import Bag, Broker, BrokerSet, Domain, Messages, Per, Record, Sequence_, Value
 from isrcheck.model.language.errors import mistake, nearest
-from isrcheck.model.language.model import TOLD, Model
+from isrcheck.model.language.model import DESCRIBE, Model
 from isrcheck.model.language.scalarset_members import BrokerId
 from isrcheck.model.semantics.concrete_state import ConcreteState
 from isrcheck.model.semantics.concrete_values import CONCRETE, Plain, plain_value
@@ -92,7 +92,7 @@ class SeenPer:
 
 
 class SeenState:
-    """A state for `told_*` methods. Attributes without a leading underscore are the variables."""
+    """A state for `describe_*` methods. Attributes without a leading underscore are the variables."""
 
     __slots__ = ("_model", "_state")
 
@@ -111,7 +111,7 @@ class SeenState:
 
 
 def seen(domain: Domain, value: Value) -> Any:
-    """A value of a domain as `told_*` methods receive it."""
+    """A value of a domain as `describe_*` methods receive it."""
     match domain:
         case Broker():
             return None if value is None else BrokerId(value, domain.of)
@@ -167,12 +167,12 @@ def listed(values: Any) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words) or "nobody"
 
 
-def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, ...]) -> str:
+def describe(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, ...]) -> str:
     """The sentence, without its full stop, that tells how an action instance leads from one state to another.
 
-    An exception in a `told_*` method does not stop the check. The sentence then names the action and the exception.
+    An exception in a `describe_*` method does not stop the check. The sentence then names the action and the exception.
     """
-    method = getattr(model, TOLD + label.action.replace("-", "_"), None)
+    method = getattr(model, DESCRIBE + label.action.replace("-", "_"), None)
     if method is None:
         return _described(model, label)
     parameters = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
@@ -187,14 +187,14 @@ def told(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Value, .
 
 
 def _described(model: Model, label: Label) -> str:
-    """For an action without a `told_*` method: the first sentence of the action's docstring, and its parameters."""
+    """For an action without a `describe_*` method: the first sentence of the action's docstring, and its parameters."""
     described = " ".join(str(model.actions()[label.action].__doc__).split()).split(". ")[0].removesuffix(".")
     values = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
     return described + _bracketed(zip([n for n, _ in label.parameters], values, strict=True))
 
 
 def _plain(model: Model, label: Label) -> str:
-    """The actor, name and parameters of an action in words, for an action whose `told_*` method fails."""
+    """The actor, name and parameters of an action in words, for an action whose `describe_*` method fails."""
     actor = model.actions()[label.action].__action__.actor  # type: ignore[attr-defined]
     values = [seen(domain, value) for (_, value), domain in zip(label.parameters, label.domains, strict=True)]
     named = [(n, v) for (n, _), v in zip(label.parameters, values, strict=True) if n != actor]
@@ -214,7 +214,8 @@ def last_held(what: str, holds: Callable[..., bool]) -> Callable[[Method], Metho
 
     `holds(model, s, last, **choice)` returns whether the condition holds in state `s` of a trace. The trace ends in the
     state `last`. `choice` has the values of the quantified parameters for which the invariant is false in `last`. All
-    values are plain, as in `told_*` methods. `what` names the condition: "every member of the ISR had the lost record".
+    values are plain, as in `describe_*` methods. `what` names the condition: "every member of the ISR had the lost
+    record".
     """
 
     def mark(method: Method) -> Method:

@@ -72,7 +72,7 @@ class Fairness:
             if both := sorted(getattr(self, a) & getattr(self, b)):
                 raise UnknownName(f"action {both[0]} is to be {a} and {b}; say one")
 
-    def told(self, model: Model) -> dict[str, Fair]:
+    def by_action(self, model: Model) -> dict[str, Fair]:
         """The fairness of each action of a model, by the action's name."""
         return {name: self.of(name, method.__action__) for name, method in model.actions().items()}  # type: ignore[attr-defined]
 

@@ -45,7 +45,7 @@ from isrcheck.model.language.settings import Setting
 from isrcheck.model.semantics.method_calls import heeded
 
 RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})
-TOLD = "told_"
+DESCRIBE = "describe_"
 """Prefix of the names of methods that describe a step in a sentence; see `telling`."""
 
 
@@ -79,8 +79,8 @@ class Model:
             if isinstance(inherited, Setting) and not isinstance(method, Setting | property):
                 _check_fixed(cls, inherited, method)
         for name in _members(cls):
-            if name.startswith(TOLD):
-                _check_told(cls, name)
+            if name.startswith(DESCRIBE):
+                _check_description(cls, name)
         check_profiles(cls)
 
     def __init__(self, **values: Any) -> None:
@@ -363,13 +363,13 @@ def _check_fixed(cls: type, inherited: Setting, value: Any) -> None:
         raise ModelError(f"{cls.__name__}.{inherited.name} has a fixed value, but {error}") from None
 
 
-def _check_told(cls: type, name: str) -> None:
-    """Raises `ModelError` if a class defines `told_*` for no action, or with other parameters than the action has."""
-    method, spec = getattr(cls, name), getattr(getattr(cls, name[len(TOLD) :], None), "__action__", None)
+def _check_description(cls: type, name: str) -> None:
+    """Raises `ModelError` if a class defines `describe_*` for no action, or with parameters that the action lacks."""
+    method, spec = getattr(cls, name), getattr(getattr(cls, name[len(DESCRIBE) :], None), "__action__", None)
     if spec is None and name not in cls.__dict__:
-        return  # a model may remove an inherited action, and keep its `told_*` method
+        return  # a model may remove an inherited action, and keep its `describe_*` method
     if spec is None:
-        raise mistake_in(method, f"{name} tells of no action", f"call it {TOLD} and the name of an action")
+        raise mistake_in(method, f"{name} tells of no action", f"call it {DESCRIBE} and the name of an action")
     found = list(inspect.signature(method).parameters)[1:]
     wanted = [*found[:2], *spec.parameters]
     if found != wanted or len(found) < 2:

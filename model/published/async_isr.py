@@ -142,7 +142,7 @@ class AsyncIsr(Model):
         s.require(s.controller.isr.has(replica), s.controller.version <= self.max_version)
         self.controller_decides(s, s.controller.isr - {replica})
 
-    def told_controller_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
+    def describe_controller_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
         return f"the controller takes {replica} for dead: {self.decision_in_words(old, new)}"
 
     @action(isr=set_of(broker), version=any_version, actor="controller")
@@ -151,7 +151,7 @@ class AsyncIsr(Model):
         s.require(s.requests.has({"isr": isr, "version": version}), s.controller.version == version)
         self.controller_decides(s, isr)
 
-    def told_controller_handle_request(self, old: Any, new: Any, isr: Any, version: int) -> str:
+    def describe_controller_handle_request(self, old: Any, new: Any, isr: Any, version: int) -> str:
         asked_for = f"the request for ISR {isr} that was made at its version {version}"
         return f"the controller grants {asked_for}: {self.decision_in_words(old, new)}"
 
@@ -164,7 +164,7 @@ class AsyncIsr(Model):
         smaller = s.leader.isr - {replica}
         self.leader_asks(s, smaller, s.leader.pending_isr | smaller)
 
-    def told_leader_request_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
+    def describe_leader_request_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
         return f"{self.request_in_words(old, new)} without {replica}"
 
     @action(replica=broker, actor="leader")
@@ -174,7 +174,7 @@ class AsyncIsr(Model):
         larger = s.leader.isr | {replica}
         self.leader_asks(s, larger, s.leader.pending_isr | larger)
 
-    def told_leader_request_expand_isr(self, old: Any, new: Any, replica: Any) -> str:
+    def describe_leader_request_expand_isr(self, old: Any, new: Any, replica: Any) -> str:
         return f"{self.request_in_words(old, new)} with {replica}, which has reached offset {old.offsets[replica]}"
 
     @action(actor="leader", perturbation=True)
@@ -183,7 +183,7 @@ class AsyncIsr(Model):
         s.require(s.offsets[self.leader] <= self.max_offset)
         s.offsets[self.leader] += 1
 
-    def told_leader_write(self, old: Any, new: Any) -> str:
+    def describe_leader_write(self, old: Any, new: Any) -> str:
         ends = becomes(old.offsets[self.leader], new.offsets[self.leader])
         return f"{self.leader}, the leader, appends a record: log end {ends}"
 
@@ -193,7 +193,7 @@ class AsyncIsr(Model):
         s.require(s.updates.has({"isr": isr, "version": version}), s.leader.version < version)
         s.leader = {"isr": isr, "version": version, "pending_isr": set(), "pending_version": -1}
 
-    def told_leader_handle_update(self, old: Any, new: Any, isr: Any, version: int) -> str:
+    def describe_leader_handle_update(self, old: Any, new: Any, isr: Any, version: int) -> str:
         learnt = f"its own {becomes(old.leader.isr, isr)}, version {becomes(old.leader.version, version)}"
         return f"{self.leader}, the leader, is told of ISR {isr}: {learnt}; it waits for no answer any more"
 
@@ -205,7 +205,7 @@ class AsyncIsr(Model):
         s.require(s.offsets[replica] < s.offsets[self.leader])
         s.offsets[replica] += 1
 
-    def told_follower_replicate(self, old: Any, new: Any, replica: Any) -> str:
+    def describe_follower_replicate(self, old: Any, new: Any, replica: Any) -> str:
         ends = becomes(old.offsets[replica], new.offsets[replica])
         return f"{replica} copies a record from {self.leader}: log end {ends}"
 

@@ -170,7 +170,7 @@ class KafkaReplication(Model):
         s.require(s.quorum.isr.has(leader), s.quorum.leader != leader)
         self.controller_decides(s, leader, s.quorum.isr)
 
-    def told_controller_elect_leader(self, old: Any, new: Any, leader: Any) -> str:
+    def describe_controller_elect_leader(self, old: Any, new: Any, leader: Any) -> str:
         before = "where there was none" if old.quorum.leader is None else f"in place of {old.quorum.leader}"
         epoch = step_sentences.epoch_in_words(old, new)
         return f"the controller makes {leader} the leader {before}: leader epoch {epoch}, ISR {new.quorum.isr}"
@@ -183,7 +183,7 @@ class KafkaReplication(Model):
         rest = when(leads & (isr == {replica}), isr, isr - {replica})
         self.controller_decides(s, when(leads, none, s.quorum.leader), rest)
 
-    def told_controller_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
+    def describe_controller_shrink_isr(self, old: Any, new: Any, replica: Any) -> str:
         isr = becomes(old.quorum.isr, new.quorum.isr)
         epoch = step_sentences.epoch_in_words(old, new)
         deposed = " and deposes it: there is no leader now" if old.quorum.leader == replica else ""
@@ -197,7 +197,7 @@ class KafkaReplication(Model):
         s.replica[leader].leader = leader
         s.replica[leader].isr = s.requests[epoch].isr
 
-    def told_become_leader(self, old: Any, new: Any, leader: Any, epoch: int) -> str:
+    def describe_become_leader(self, old: Any, new: Any, leader: Any, epoch: int) -> str:
         isr, passed, end = new.replica[leader].isr, new.replica[leader].high_watermark, len(new.log[leader])
         request = step_sentences.request_in_words(new, epoch)
         return f"{leader} takes {request} and leads, with ISR {isr}, high watermark {passed} and log end {end}"
@@ -209,7 +209,7 @@ class KafkaReplication(Model):
         s.log[replica].append({"id": s.next_record_id, "epoch": s.replica[replica].leader_epoch})
         s.next_record_id += 1
 
-    def told_leader_write(self, old: Any, new: Any, replica: Any) -> str:
+    def describe_leader_write(self, old: Any, new: Any, replica: Any) -> str:
         added, at = new.log[replica][-1], len(old.log[replica])
         leader = step_sentences.leader_in_words(self, old, replica)
         return f"{leader} appends record {added.id} of a client at offset {at}, in epoch {added.epoch}"
@@ -250,7 +250,7 @@ class UnfencedReplication(KafkaReplication):
         s.require(s.replica[leader].isr.has(follower), behind)
         self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
 
-    def told_leader_shrink_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+    def describe_leader_shrink_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
         return step_sentences.shrinks(old, new, leader, follower)
 
     @action(leader=broker, follower=broker, actor="leader")
@@ -260,7 +260,7 @@ class UnfencedReplication(KafkaReplication):
         s.require(~s.replica[leader].isr.has(follower), caught_up)
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
 
-    def told_leader_expand_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+    def describe_leader_expand_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
         return step_sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
@@ -271,7 +271,7 @@ class UnfencedReplication(KafkaReplication):
         s.require(s.replica[leader].isr.every(lambda f: self.follows(s, f, leader) & (s.log[f].length > passed)))
         s.replica[leader].high_watermark = passed + 1
 
-    def told_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
+    def describe_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
         return step_sentences.commits(self, old, new, leader)
 
     @action(follower=broker, leader=broker, actor="follower")
@@ -282,7 +282,7 @@ class UnfencedReplication(KafkaReplication):
         s.require(self.presumes_leadership(s, leader), self.follows(s, follower, leader))
         self.fetch_next_record(s, follower, leader)
 
-    def told_follower_replicate(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
+    def describe_follower_replicate(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
         return step_sentences.copies(self, old, new, follower, leader)
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
@@ -292,5 +292,5 @@ class UnfencedReplication(KafkaReplication):
             return
         self.become_follower_and_truncate(s, leader, follower, epoch)
 
-    def told_become_follower(self, old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
+    def describe_become_follower(self, old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
         return step_sentences.follows(old, new, follower, leader, epoch)

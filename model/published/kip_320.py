@@ -37,7 +37,7 @@ class Kip320(KafkaReplication):
         s.require(s.replica[leader].isr.has(follower), ~self.follows_in_same_epoch(s, follower, leader) | behind)
         self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
 
-    def told_fenced_leader_shrink_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+    def describe_fenced_leader_shrink_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
         return step_sentences.shrinks(old, new, leader, follower)
 
     @action(leader=broker, follower=broker, actor="leader")
@@ -48,7 +48,7 @@ class Kip320(KafkaReplication):
         s.require(self.high_watermark_is_in_current_epoch(s, leader))
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
 
-    def told_fenced_leader_expand_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+    def describe_fenced_leader_expand_isr(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
         return step_sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
@@ -63,7 +63,7 @@ class Kip320(KafkaReplication):
         )
         s.replica[leader].high_watermark = passed + 1
 
-    def told_fenced_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
+    def describe_fenced_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
         return f"{step_sentences.commits(self, old, new, leader)} in its epoch"
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
@@ -74,7 +74,7 @@ class Kip320(KafkaReplication):
         s.require(self.presumes_leadership(s, leader), s.replica[leader].leader_epoch == epoch)
         self.become_follower_and_truncate(s, leader, follower, epoch)
 
-    def told_fenced_become_follower_and_truncate(
+    def describe_fenced_become_follower_and_truncate(
         self, old: Any, new: Any, follower: Any, leader: Any, epoch: int
     ) -> str:
         return step_sentences.follows(old, new, follower, leader, epoch)
@@ -87,5 +87,5 @@ class Kip320(KafkaReplication):
         s.require(self.follows_in_same_epoch(s, follower, leader))
         self.fetch_next_record(s, follower, leader)
 
-    def told_fenced_follower_fetch(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
+    def describe_fenced_follower_fetch(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
         return step_sentences.copies(self, old, new, follower, leader)

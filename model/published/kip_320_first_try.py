@@ -37,7 +37,7 @@ class Kip320FirstTry(KafkaReplication):
         s.require(s.replica[leader].isr.has(follower), behind)
         self.leader_writes_isr(s, leader, s.replica[leader].isr - {follower})
 
-    def told_leader_shrink_isr_better_fencing(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+    def describe_leader_shrink_isr_better_fencing(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
         isr = becomes(old.quorum.isr, new.quorum.isr)
         return f"{leader} takes {follower}, which does not hold its last record, out of the ISR {isr}"
 
@@ -48,7 +48,7 @@ class Kip320FirstTry(KafkaReplication):
         s.require(~s.replica[leader].isr.has(follower), caught_up, self.high_watermark_is_in_current_epoch(s, leader))
         self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})
 
-    def told_leader_expand_isr_better_fencing(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
+    def describe_leader_expand_isr_better_fencing(self, old: Any, new: Any, leader: Any, follower: Any) -> str:
         return step_sentences.expands(old, new, leader, follower)
 
     @action(leader=broker, actor="leader")
@@ -59,7 +59,7 @@ class Kip320FirstTry(KafkaReplication):
         s.require(s.replica[leader].isr.every(lambda f: self.is_caught_up(s, leader, f, passed + 1)))
         s.replica[leader].high_watermark = passed + 1
 
-    def told_improved_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
+    def describe_improved_leader_inc_high_watermark(self, old: Any, new: Any, leader: Any) -> str:
         return f"{step_sentences.commits(self, old, new, leader)} with a last record of the same epoch"
 
     @action(follower=broker, leader=broker, epoch=any_epoch, actor="follower")
@@ -72,7 +72,7 @@ class Kip320FirstTry(KafkaReplication):
         s.replica[follower].leader = leader
         s.replica[follower].isr = s.requests[epoch].isr
 
-    def told_become_follower(self, old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
+    def describe_become_follower(self, old: Any, new: Any, follower: Any, leader: Any, epoch: int) -> str:
         return step_sentences.follows(old, new, follower, leader, epoch)
 
     @action(follower=broker, leader=broker, actor="follower")
@@ -83,7 +83,7 @@ class Kip320FirstTry(KafkaReplication):
         s.require(self.is_caught_up(s, leader, follower, s.log[follower].length))
         self.fetch_next_record(s, follower, leader)
 
-    def told_follower_fetch(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
+    def describe_follower_fetch(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
         return step_sentences.copies(self, old, new, follower, leader)
 
     @action(follower=broker, leader=broker, actor="follower")
@@ -100,7 +100,7 @@ class Kip320FirstTry(KafkaReplication):
         own.truncate(end)
         s.replica[follower].high_watermark = minimum(end, s.replica[follower].high_watermark)
 
-    def told_follower_truncate(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
+    def describe_follower_truncate(self, old: Any, new: Any, follower: Any, leader: Any) -> str:
         whose = step_sentences.leader_in_words(self, old, leader).rstrip(",")
         kept = step_sentences.kept_in_words(old, new, follower)
         return f"{follower} finds that its log does not go with that of {whose} and {kept}"

@@ -31,9 +31,9 @@ def test_one_story_with_two_endings(tmp_path: Path) -> None:
     assert "     fenced-leader-expand-isr(leader=0, follower=1) is refused" in lines
     data = json.loads((tmp_path / "d.json").read_text())
     jsonschema.validate(data, SCHEMA)
-    told = data["behaviours"]
-    assert (data["exit_code"], told["new"]["verdict"], told["gone"]["length"]) == (10, "none", 8)
-    assert [step.get("action") for step in told["gone"]["other"]][-1] == "become-leader"
+    reported = data["behaviours"]
+    assert (data["exit_code"], reported["new"]["verdict"], reported["gone"]["length"]) == (10, "none", 8)
+    assert [step.get("action") for step in reported["gone"]["other"]][-1] == "become-leader"
 
 
 def test_settings_of_one_model(tmp_path: Path) -> None:

@@ -43,8 +43,8 @@ def test_the_first_difference_is_that_of_all_words(seed: int) -> None:
         assert (length if length is not None and length <= LONGEST else None) == shortest
         if way.endings is not None and way.endings.trace.length <= LONGEST:
             assert word_of(way.endings.trace) not in known
-            told = way.endings.other
-            assert (() if told is None else word_of(told)) == word_of(way.endings.trace)[:-1]
+            reported = way.endings.other
+            assert (() if reported is None else word_of(reported)) == word_of(way.endings.trace)[:-1]
 
 
 @pytest.mark.exhaustive

@@ -256,10 +256,10 @@ def test_an_outcome_that_nobody_expected_is_a_case_of_its_own(tmp_path: Path) ->
     scenario.write_text(f"{before}[lengths]{re.sub('= [0-9]+', '= 99', after)}")
     outcome, junit, _ = written(tmp_path, "--scenario", tmp_path / "other")
     failed = {c.get("name"): c.find("failure") for c in ElementTree.fromstring(junit).iter("testcase")}
-    told = failed["expectation"]
-    assert told is not None
+    reported = failed["expectation"]
+    assert reported is not None
     assert outcome.code == 12
-    assert re.search(r"violated in \d+ states, expected violated in 99", told.get("message", ""))
+    assert re.search(r"violated in \d+ states, expected violated in 99", reported.get("message", ""))
 
 
 def test_two_options_do_not_name_one_file(tmp_path: Path) -> None:

@@ -87,9 +87,9 @@ def recorded_settings() -> dict[str, object]:
 def test_what_cannot_be_answered_is_said_and_moves_nobody(line: str, words: str) -> None:
     first, *rest = typed(line, "2", "p").split("controller-shrink-isr(replica=1)\n")[1:]
     assert first.startswith(words)
-    told = rest[-1].splitlines()
-    assert told[0] == "  1  This is where it begins."
-    assert told[1].startswith("  2  The controller makes broker 1 the leader")
+    reported = rest[-1].splitlines()
+    assert reported[0] == "  1  This is where it begins."
+    assert reported[1].startswith("  2  The controller makes broker 1 the leader")
 
 
 KIP_101 = load_model_class("kip-101")

@@ -26,9 +26,9 @@ def test_plain_lines_tell_the_stage_then_the_counts() -> None:
         wait_for(stream, "compiling\n")
         watcher.report(LOOK)
         wait_for(stream, f"{WORDS}\n")
-    told = [re.fullmatch(r"\d+ s  (.*)", line) for line in stream.getvalue().splitlines()]
-    assert all(told)
-    assert {line[1] for line in told if line} == {"compiling", f"searching: {WORDS}"}
+    reported = [re.fullmatch(r"\d+ s  (.*)", line) for line in stream.getvalue().splitlines()]
+    assert all(reported)
+    assert {line[1] for line in reported if line} == {"compiling", f"searching: {WORDS}"}
 
 
 def wait_for(stream: io.StringIO, text: str) -> None:

@@ -27,7 +27,7 @@ Cost
 """
 
 
-def told(result: Result) -> str:
+def reported(result: Result) -> str:
     """The report without its costs, which are set to fixed values before."""
     result.seconds, result.peak_rss_bytes, result.store_bytes = {"search": 1.5}, 2**20, 2048
     costs = COST.format(bytes=round(2048 / result.distinct), speed=round(result.distinct / 1.5))
@@ -43,22 +43,22 @@ def counted(folder: Path, **options: object) -> Result:
 
 def test_a_violation(tmp_path: Path) -> None:
     result = check(str(shelf(tmp_path)), {"high": 2}, engine="reference", limits=Limits())
-    assert told(result) == (Path(__file__).parent / "violated.txt").read_text()
+    assert reported(result) == (Path(__file__).parent / "violated.txt").read_text()
 
 
 def test_a_search_that_holds(tmp_path: Path) -> None:
-    assert told(counted(tmp_path, deadlock=True)) == (Path(__file__).parent / "holds.txt").read_text()
+    assert reported(counted(tmp_path, deadlock=True)) == (Path(__file__).parent / "holds.txt").read_text()
 
 
 def test_a_search_that_does_not_finish(tmp_path: Path) -> None:
     result = counted(tmp_path, settings={"top": 9}, limits=Limits(states=5))
     result.partial = {"level": 7, "distinct": 1, "generated": 2}
-    assert told(result) == (Path(__file__).parent / "incomplete.txt").read_text()
+    assert reported(result) == (Path(__file__).parent / "incomplete.txt").read_text()
 
 
 def test_an_evaluation_error(tmp_path: Path) -> None:
     result = check(str(mistaken(tmp_path, '"""Acts."""\ns.x = s.x + 1')), engine="reference")
-    assert told(result) == (Path(__file__).parent / "evaluation.txt").read_text()
+    assert reported(result) == (Path(__file__).parent / "evaluation.txt").read_text()
 
 
 def test_vacuity_is_named_in_the_verdict_where_it_is_a_failure(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def test_what_sorting_takes_grows_up_to_its_limit_only() -> None:
     expected = forecast(result.levels)
     assert expected is not None and expected.low > 2 * result.distinct
     n = result.distinct
-    told = outlook(replace(result, store_bytes=16 * n, sorting_bytes=(6 * n, 12 * n)))
-    assert told is not None
-    assert abs(told["store_bytes"]["high"] - (10 * expected.high + 12 * n)) <= 1
-    told = outlook(replace(result, store_bytes=16 * n, sorting_bytes=(6 * n, 1 << 40)))
-    assert told is not None and abs(told["store_bytes"]["low"] - 16 * expected.low) <= 1
+    reported = outlook(replace(result, store_bytes=16 * n, sorting_bytes=(6 * n, 12 * n)))
+    assert reported is not None
+    assert abs(reported["store_bytes"]["high"] - (10 * expected.high + 12 * n)) <= 1
+    reported = outlook(replace(result, store_bytes=16 * n, sorting_bytes=(6 * n, 1 << 40)))
+    assert reported is not None and abs(reported["store_bytes"]["low"] - 16 * expected.low) <= 1

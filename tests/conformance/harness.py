@@ -12,11 +12,11 @@ class Echo:
     """Keeps the commands, and answers with `state` or with a refusal."""
 
     def __init__(self, state: Callable[[list[Command]], dict[str, Any]]) -> None:
-        self.told: list[list[Command]] = []
+        self.commands: list[list[Command]] = []
         self.state = state
         self.refusal: str | None = None
 
     def run(self, commands: list[Command]) -> dict[str, Any]:
-        self.told.append(commands)
+        self.commands.append(commands)
         results = [{} if self.refusal is None else {"refused": self.refusal} for _ in commands]
         return {"results": results, "state": self.state(commands)}

@@ -84,7 +84,7 @@ def test_a_path_without_a_difference_is_driven_to_its_end() -> None:
     driver, harness = counting()
     driven = driver.drive(driver.walk(1, 1, 8))
     assert (driven.taken, driven.difference, driven.unreached) == (8, None, None)
-    assert len(harness.told) == 9
+    assert len(harness.commands) == 9
 
 
 def test_a_walk_takes_no_action_that_is_not_reached() -> None:
@@ -185,12 +185,12 @@ class Drawing(Model):
 
 def drawing(*numbers: int) -> Driver:
     """A harness that chooses numbers by itself: the given numbers, repeated."""
-    told = {"sum": 0, "last_batch": 0, "drawn": 0}
+    reported = {"sum": 0, "last_batch": 0, "drawn": 0}
 
     def state(commands: list[Command]) -> dict[str, Any]:
-        told["drawn"] = numbers[len(harness.told) % len(numbers)] if commands[0]["op"] == "draw" else 0
-        told["sum"] = told["sum"] + told["drawn"] if told["drawn"] else 0
-        return dict(told)
+        reported["drawn"] = numbers[len(harness.commands) % len(numbers)] if commands[0]["op"] == "draw" else 0
+        reported["sum"] = reported["sum"] + reported["drawn"] if reported["drawn"] else 0
+        return dict(reported)
 
     harness = Echo(state)
     mapping = SimpleNamespace(

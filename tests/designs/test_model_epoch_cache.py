@@ -48,7 +48,7 @@ class OneCache(Model):
         s.floor = epoch_cache.floor_epoch(s.cache, epoch, EPOCHS)
 
 
-def told(text: str) -> tuple[list[tuple[int, int]], int, int]:
+def reported(text: str) -> tuple[list[tuple[int, int]], int, int]:
     """The cache after a story, and the last answer: the end offset of the epoch, and the epoch itself."""
     story = Story(LoadedModel(OneCache, "one-cache", None, {}), ())
     story.tell(text)
@@ -58,18 +58,18 @@ def told(text: str) -> tuple[list[tuple[int, int]], int, int]:
 
 def test_the_new_leader_has_appended_nothing_and_its_log_end_is_the_answer() -> None:
     # B has offsets 0 to 3 of epoch 1. A, with six records, asks where epoch 1 ends and keeps four.
-    assert told("append(epoch=1, start=0)\nask(epoch=1, log_end=4)") == ([(1, 0)], 4, 1)
+    assert reported("append(epoch=1, start=0)\nask(epoch=1, log_end=4)") == ([(1, 0)], 4, 1)
     # Since KAFKA-7415 the leader's epoch 2 is in its cache at once, and the answer is the same.
     at_once = "append(epoch=1, start=0)\nappend(epoch=2, start=4)\nask(epoch=1, log_end=4)"
-    assert told(at_once) == ([(1, 0), (2, 4)], 4, 1)
+    assert reported(at_once) == ([(1, 0), (2, 4)], 4, 1)
 
 
 def test_the_new_leader_has_appended_and_the_start_of_its_epoch_is_the_answer() -> None:
     leader = "append(epoch=1, start=0)\nappend(epoch=2, start=4)\nappend(epoch=2, start=5)\nask(epoch=1, log_end=7)"
-    assert told(leader) == ([(1, 0), (2, 4)], 4, 1)
+    assert reported(leader) == ([(1, 0), (2, 4)], 4, 1)
     # A truncates to offset 4 and fetches from there: its cache gets the new epoch with the first record of it.
     follower = "append(epoch=1, start=0)\ntruncate(length=4)\nappend(epoch=2, start=4)\nappend(epoch=2, start=5)"
-    assert told(follower)[0] == [(1, 0), (2, 4)]
+    assert reported(follower)[0] == [(1, 0), (2, 4)]
 
 
 LOG = "append(epoch=0, start=0)\nappend(epoch=1, start=2)\nappend(epoch=3, start=5)\n"
@@ -80,14 +80,14 @@ LOG = "append(epoch=0, start=0)\nappend(epoch=1, start=2)\nappend(epoch=3, start
     [(-1, -1, -1), (0, 2, 0), (1, 5, 1), (2, 5, 1), (3, 7, 3)],
 )
 def test_an_epoch_ends_where_the_next_known_one_starts(epoch: int, end: int, floor: int) -> None:
-    _, found_end, found_floor = told(LOG + f"ask(epoch={epoch}, log_end=7)")
+    _, found_end, found_floor = reported(LOG + f"ask(epoch={epoch}, log_end=7)")
     assert (found_end, found_floor) == (end, floor)
 
 
 def test_an_epoch_before_the_first_ends_where_that_starts_and_a_later_one_is_unknown() -> None:
-    assert told("append(epoch=2, start=1)\nask(epoch=0, log_end=3)") == ([(2, 1)], 1, 0)
-    assert told("append(epoch=2, start=1)\nask(epoch=3, log_end=3)") == ([(2, 1)], -1, -1)
-    assert told("ask(epoch=0, log_end=3)") == ([], -1, -1)
+    assert reported("append(epoch=2, start=1)\nask(epoch=0, log_end=3)") == ([(2, 1)], 1, 0)
+    assert reported("append(epoch=2, start=1)\nask(epoch=3, log_end=3)") == ([(2, 1)], -1, -1)
+    assert reported("ask(epoch=0, log_end=3)") == ([], -1, -1)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_an_epoch_before_the_first_ends_where_that_starts_and_a_later_one_is_unk
     ],
 )
 def test_what_a_step_leaves_of_a_cache(step: str, cache: list[tuple[int, int]]) -> None:
-    assert told(LOG + step)[0] == cache
+    assert reported(LOG + step)[0] == cache
 
 
 def test_engines_agree_on_the_rules() -> None:

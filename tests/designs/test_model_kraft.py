@@ -565,7 +565,11 @@ def test_no_more_copies_are_asked_for_than_there_are_replicas() -> None:
 def test_the_least_that_min_insync_replicas_ever_is_is_asked_for(changes: dict[str, Any]) -> None:
     """A partition may move to one replica, whose log then suffices (KIP-860), or min.insync.replicas may become 1."""
     result = copies(**changes)
-    assert (result.verdict, result.left, "producer-is-told" in result.goals_never_reached) == ("holds", 0, False)
+    assert (result.verdict, result.left, "producer-is-acknowledged" in result.goals_never_reached) == (
+        "holds",
+        0,
+        False,
+    )
     model = KRAFT.cls(**{**SMALL, **changes})
     assert model.least_min_isr == (1 if changes else 2)
 

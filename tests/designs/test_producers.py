@@ -25,7 +25,7 @@ LEADER_WITH_A_NEW_EPOCH = """
 """
 
 
-def told(text: str, **settings: Any) -> Any:
+def reported(text: str, **settings: Any) -> Any:
     story = Story(V3, (), **settings)
     story.tell(text)
     return story.value("acknowledged")
@@ -36,7 +36,7 @@ def told(text: str, **settings: Any) -> Any:
 )
 def test_a_leader_answers_who_wrote_in_its_epoch_before_this_one(acknowledgement: str, is_told: bool) -> None:
     # DelayedProduce asks for the high watermark and not for the epoch.
-    assert told(
+    assert reported(
         LEADER_WITH_A_NEW_EPOCH, isr_at_start=1, expiries=1, max_version=4, acknowledgement=acknowledgement
     ) == [is_told]
 
@@ -50,8 +50,8 @@ def test_a_crash_cuts_off_who_waits(acknowledgement: str) -> None:
         commit(p=0, b=0)
     """
     settings = {"isr_at_start": 1, "crashes": 1, "broker_epoch": False, "truncation": "kip-320"}
-    assert told(text, **settings) == [True]  # by its epoch alone
-    assert told(text, **settings, acknowledgement=acknowledgement) == [False]
+    assert reported(text, **settings) == [True]  # by its epoch alone
+    assert reported(text, **settings, acknowledgement=acknowledgement) == [False]
 
 
 @pytest.mark.parametrize("acknowledgement", ["own-epoch", "until-deposed"])
@@ -66,14 +66,14 @@ DELETION = {"isr_at_start": 1, "topic_changes": 1, "truncation": "kip-320"}
 
 
 def test_what_was_told_before_a_deletion_is_not_owed_any_more() -> None:
-    assert told("produce(p=0, b=0)\ncommit(p=0, b=0)", **DELETION) == [True]
-    assert told("produce(p=0, b=0)\ncommit(p=0, b=0)\ndelete-topic(p=0)", **DELETION) == [False]
+    assert reported("produce(p=0, b=0)\ncommit(p=0, b=0)", **DELETION) == [True]
+    assert reported("produce(p=0, b=0)\ncommit(p=0, b=0)\ndelete-topic(p=0)", **DELETION) == [False]
 
 
 def test_what_is_told_after_a_deletion_is_owed_unless_the_deletion_goes_on() -> None:
     text = "produce(p=0, b=0)\ndelete-topic(p=0)\ncommit(p=0, b=0)"
-    assert told(text, **DELETION) == [True]
-    assert told(text, **DELETION, deletion_waits=True) == [False]
+    assert reported(text, **DELETION) == [True]
+    assert reported(text, **DELETION, deletion_waits=True) == [False]
 
 
 def test_a_deletion_goes_on_until_every_replica_has_stopped() -> None:

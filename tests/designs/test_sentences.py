@@ -19,7 +19,7 @@ from isrcheck.checker.scenarios.scenario import read as read_scenario
 from isrcheck.checker.trace.step_replay import replay
 from isrcheck.checker.trace.trace_files import decoded, read
 from isrcheck.model.language import Model
-from isrcheck.model.language.descriptions import TOLD, told
+from isrcheck.model.language.descriptions import DESCRIBE, describe
 from isrcheck.model.language.domains import Broker, BrokerSet
 from isrcheck.model.semantics.concrete_state import initial_states
 from isrcheck.model.semantics.concrete_values import State
@@ -59,7 +59,7 @@ def mistakes(label: Label, text: str) -> Iterator[str]:
 
 
 def check(model: Model, label: Label, old: State, new: State) -> str:
-    text = told(model, label, old, new)
+    text = describe(model, label, old, new)
     assert not list(mistakes(label, text)), (str(label), text)
     return label.action.replace("-", "_")
 
@@ -76,7 +76,9 @@ def recorded(name: str) -> tuple[Model, Trace]:
 def sentences(name: str) -> list[str]:
     model, trace = recorded(name)
     pairs = zip(trace.steps, trace.steps[1:], strict=False)
-    return [told(model, after.label, before.state, after.state) for before, after in pairs if after.label is not None]
+    return [
+        describe(model, after.label, before.state, after.state) for before, after in pairs if after.label is not None
+    ]
 
 
 def check_walks(model: Model, draw: int, walks: int = 2, length: int = 40) -> set[str]:
@@ -107,7 +109,7 @@ def test_every_action_of_the_design_has_a_sentence(name: str) -> None:
     inherited = {a for c in cls.__mro__ if c not in own for a, x in vars(c).items() if hasattr(x, "__action__")}
     declared = {a for c in own for a, x in vars(c).items() if hasattr(x, "__action__")}
     assert declared - inherited
-    assert not [a for a in declared - inherited if not hasattr(cls, TOLD + a)]
+    assert not [a for a in declared - inherited if not hasattr(cls, DESCRIBE + a)]
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -129,15 +131,17 @@ def test_walks_are_told(name: str, draw: int) -> None:
 @pytest.mark.parametrize("name", one_in(4, DESIGNS))
 def test_many_walks_are_told(name: str) -> None:
     cls: Any = CLASSES[name]
-    told_of = set[str]()
+    notified_brokers = set[str]()
     for draw in range(30):
-        told_of |= check_walks(cls(**combination(cls, draw)), draw, walks=1)
+        notified_brokers |= check_walks(cls(**combination(cls, draw)), draw, walks=1)
     for scenario in SCENARIOS:
         found = read_scenario(FOLDERS[scenario])
         if found.model == name:
-            told_of |= check_walks(cls(**found.settings), 0)
+            notified_brokers |= check_walks(cls(**found.settings), 0)
     # Seldom actions, those of rare truncations above all, may not be met by chance.
-    assert {a.replace("-", "_") for a in cls.actions() if hasattr(cls, TOLD + a.replace("-", "_"))} & told_of
+    assert {
+        a.replace("-", "_") for a in cls.actions() if hasattr(cls, DESCRIBE + a.replace("-", "_"))
+    } & notified_brokers
 
 
 @pytest.mark.parametrize(

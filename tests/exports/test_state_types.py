@@ -215,7 +215,7 @@ def test_the_state_of_each_shipped_model(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("told", "made"),
+    ("reported", "made"),
     [
         (state_types.Flag, terms.TracedFlag),
         (state_types.Number, terms.TracedNumber),
@@ -228,8 +228,8 @@ def test_the_state_of_each_shipped_model(name: str) -> None:
         (state_types.Per, structures.TracedPer),
     ],
 )
-def test_types_have_the_operations_of_the_language(told: type, made: type) -> None:
-    ours = {name for name in vars(told) if not name.startswith("_")}
+def test_types_have_the_operations_of_the_language(reported: type, made: type) -> None:
+    ours = {name for name in vars(reported) if not name.startswith("_")}
     theirs = {name for name in dir(made) if not name.startswith("_")}
     assert ours == theirs - {"node", "defined", "domain", "choose"}
 

@@ -42,7 +42,7 @@ OPTIONAL = {
     "acknowledged_by_one": {"acks_one": True},
     "assignment": {"reassignments": 1},
     "consumed": {"consumers": True},
-    "told_out_of_range": {"consumers": True},
+    "offset_out_of_range": {"consumers": True},
     "checkpoint": {"crashes": 1},
     "epoch_cache": {"truncation": "kip-320"},
     "retries": {"retries": 1},
@@ -144,9 +144,9 @@ def test_an_invariant_about_a_setting_that_a_model_does_not_have_does_not_fit_it
 
 
 def test_why_an_invariant_does_not_fit_a_model_is_told() -> None:
-    with pytest.raises(UnknownName) as told:
+    with pytest.raises(UnknownName) as reported:
         check("kip-320", invariants=["service-goes-on"])
-    assert str(told.value) == "invariant service-goes-on is for the models in model/designs, which kip-320 is not"
+    assert str(reported.value) == "invariant service-goes-on is for the models in model/designs, which kip-320 is not"
 
 
 def violated_by_scenarios() -> set[str]:
@@ -180,26 +180,26 @@ def test_a_setting_breaks(name: str) -> None:
 class LeaderLeavesTheIsr(V3):  # type: ignore[misc, valid-type]
     """A leader that shrinks the ISR takes itself out, too."""
 
-    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
-        super().write_isr(s, p, b, isr - {b}, told)
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any, reported: bool = True) -> None:
+        super().write_isr(s, p, b, isr - {b}, reported)
 
 
 class LeaderWritesAndForgets(V3):  # type: ignore[misc, valid-type]
     """A leader that shrinks the ISR keeps the old one in mind, with the new version."""
 
-    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any, reported: bool = True) -> None:
         version = s.state[p].version + 1
-        super().write_isr(s, p, b, isr, told=False)
+        super().write_isr(s, p, b, isr, update_own_copy=False)
         s.replica[p][b].version = version
 
 
 class LeaderCountsOn(V3):  # type: ignore[misc, valid-type]
     """A leader that shrinks the ISR raises its version once more than ZooKeeper does."""
 
-    def write_isr(self, s: Any, p: int, b: Any, isr: Any, told: bool = True) -> None:
+    def write_isr(self, s: Any, p: int, b: Any, isr: Any, reported: bool = True) -> None:
         version = s.state[p].version + 2
         s.require(version <= self.max_version)
-        super().write_isr(s, p, b, isr, told=False)
+        super().write_isr(s, p, b, isr, update_own_copy=False)
         s.replica[p][b].isr = isr
         s.replica[p][b].version = version
 
@@ -283,7 +283,7 @@ BY_A_LINE_LESS: dict[str, tuple[str, FunctionType, str]] = {
         DataPlane.become_leader,
         "replica.epoch_start = s.log[p][b].length",
     ),
-    "what-is-decided-is-told": (
+    "decisions-reach-live-replicas": (
         "on-broker-change-without-leader",
         Controller.send,
         "s.channel[c][b] = channel",

@@ -622,13 +622,13 @@ def test_what_is_done_at_a_time_adapts_to_the_speed(monkeypatch: pytest.MonkeyPa
     between, seen = Search._between, list[int]()
     pretended = iter([1e-9] * 2 + [100.0] * 3)
 
-    def told(self: Search, level: int, seconds: float, expanded: int) -> None:
+    def reported(self: Search, level: int, seconds: float, expanded: int) -> None:
         if expanded and self.history[-1].distinct > 25_000 and len(seen) < 5:
             self._work = self._work if seen else work
             between(self, level, next(pretended), expanded if seen else work)
             seen.append(self._work)
 
-    monkeypatch.setattr(RunSearch, "_between", told)
+    monkeypatch.setattr(RunSearch, "_between", reported)
     search(grid([60] * 4), keep_going=True, deadlock=False, limits=Limits(states=1_500_000), report=None)
     assert seen[1] == 4 * work
     assert seen[4] == 256

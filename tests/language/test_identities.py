@@ -113,8 +113,8 @@ class Protocol(Model):
 
     def variables(self) -> dict[str, Any]:
         self.v = v = identity(self.size)
-        told = messages(record(v=v, f=flag))
-        return {"a": v, "b": v, "r": per(number(0, 1), v), "q": sequence(v, 2), "told": told, "same": flag}
+        reported = messages(record(v=v, f=flag))
+        return {"a": v, "b": v, "r": per(number(0, 1), v), "q": sequence(v, 2), "told": reported, "same": flag}
 
     @action(k=number(0, 5), actor="someone")
     def act(self, s: Any, k: int) -> None:
@@ -179,24 +179,24 @@ def drawn(seed: int) -> tuple[Act, ...]:
 
 
 Places = tuple[int, int, int, int, tuple[int, ...], tuple[tuple[int, bool], ...], bool]
-"""The values of a, b, r0, r1, the queue, `told` and the flag. Values are numbered in the order of occurrence."""
+"""The values of a, b, r0, r1, the queue, `with_story` and the flag. Values are numbered in the order of occurrence."""
 
 
 def named(places: list[Any]) -> Places:
     """The places with values renumbered in the order of occurrence; 0 stays."""
     names: dict[int, int] = {0: 0}
-    *scalars, queue, told, same = places
-    flat = [*scalars, *queue, *(v for v, _ in told)]
+    *scalars, queue, reported, same = places
+    flat = [*scalars, *queue, *(v for v, _ in reported)]
     for value in flat:
         names.setdefault(value, len(names))
     found = [names[value] for value in scalars]
-    return (*found, tuple(names[v] for v in queue), tuple((names[v], f) for v, f in told), same)  # type: ignore[return-value]
+    return (*found, tuple(names[v] for v in queue), tuple((names[v], f) for v, f in reported), same)  # type: ignore[return-value]
 
 
 def after(places: Places, act: Act) -> Places | None:
     """The effect of an action if there is always a value that never occurred before; None if it is not enabled."""
     kind, to, of, required = act
-    *scalars, queue, told, same = places
+    *scalars, queue, reported, same = places
     at: dict[str, Any] = dict(zip(SCALARS, scalars, strict=True))
     if required:
         x, sign, y = required.split()
@@ -219,16 +219,16 @@ def after(places: Places, act: Act) -> Places | None:
                 return None
             at[to], queue = queue[0], queue[1:]
         case "tell":
-            if told:
+            if reported:
                 return None
-            told = ((at[of], same),)
+            reported = ((at[of], same),)
         case "hear":
-            if not told or told[0][0] != at[of]:
+            if not reported or reported[0][0] != at[of]:
                 return None
-            same, told = told[0][1], ()
+            same, reported = reported[0][1], ()
         case "swap":
             same = at[of] == at[to]
-    return named([*at.values(), queue, told, same])
+    return named([*at.values(), queue, reported, same])
 
 
 def behaved(acts: tuple[Act, ...]) -> set[Places]:
@@ -251,8 +251,8 @@ def explored(cls: type[Model]) -> Iterator[Places]:
     states = list(initial_states(it.model))
     seen = set(states)
     for state in states:
-        a, b, r, queue, told, same = state
-        yield named([a, b, *r, queue, sorted(told), same])
+        a, b, r, queue, reported, same = state
+        yield named([a, b, *r, queue, sorted(reported), same])
         for i in range(len(it.labels)):
             then = it.step(state, i)
             if then is not None and then not in seen:

@@ -53,7 +53,7 @@ class Mine(Model):
         s.inbox.add(«k»)
         s.n = «s.n + «k»»
 
-    def told_act(self, old, new, b, k):
+    def describe_act(self, old, new, b, k):
         return «f"{b} acts, {old.n} -> {new.n}"»
 
     @action(actor=«"controller"», perturbation=«True»)
@@ -65,7 +65,7 @@ class Mine(Model):
         s.log.truncate(«0»)
         s.role = «"y"»
 
-    def told_flip(self, old, new):
+    def describe_flip(self, old, new):
         return «f"{old.leader} -> {new.leader}"»
 
     @constraint

@@ -357,18 +357,18 @@ def test_engines_find_a_violation_of_a_text_at_the_same_length(engine: str) -> N
 
 
 def test_a_trace_of_a_text_is_replayed_and_asked_further(tmp_path: Path) -> None:
-    itf, found, told = tmp_path / "t.itf.json", tmp_path / "check.json", tmp_path / "replay.json"
+    itf, found, reported = tmp_path / "t.itf.json", tmp_path / "check.json", tmp_path / "replay.json"
     outcome = run("check", "kip-101", "-s", "replicas=2", "--invariant", TEXT, "--itf", itf, "--json", found, "--quiet")
     assert (outcome.code, outcome.out) == (12, f"VIOLATED  kip-101: {TEXT} in 6 states\n")
     asked = ("--expression", "log[brokers[1]].length", "--expression", "quorum.leader", "--quiet")
     for file in (itf, found):
-        outcome = run("replay", file, *asked, "--json", told)
+        outcome = run("replay", file, *asked, "--json", reported)
         assert outcome.code == 12
         assert outcome.out.splitlines()[1:] == [
             *("", "log[brokers[1]].length", "  1  0", "  5  1", "  6  2"),
             *("", "quorum.leader", "  1  none", "  2  0", "  3  1"),
         ]
-        data = json.loads(told.read_text())
+        data = json.loads(reported.read_text())
         Draft202012Validator(SCHEMA).validate(data)
         values = data["traces"][0]["expressions"]
         assert values == {"log[brokers[1]].length": [*"000012"], "quorum.leader": ["none", "0", *"1111"]}

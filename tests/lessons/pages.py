@@ -80,16 +80,16 @@ def _printed(command: str) -> str:
 
 def trace(scenario: str) -> str:
     """The recorded trace of a scenario: the sentences and the logs, without the names of actions and variables."""
-    told = replayed_file(str(FOLDERS[scenario] / ITF), None, {}, None, {})[1][0]
-    assert told.story is not None
-    lines = [f"$ isrcheck check --scenario {scenario}", "[...]", *_told(told.story, told.outcome.trace)]
+    reported = replayed_file(str(FOLDERS[scenario] / ITF), None, {}, None, {})[1][0]
+    assert reported.story is not None
+    lines = [f"$ isrcheck check --scenario {scenario}", "[...]", *_said(reported.story, reported.outcome.trace)]
     return _block("console", [*lines, "[...]", *_why(scenario)])
 
 
-def _told(story: Story, trace: Trace) -> Iterator[str]:
+def _said(story: Story, trace: Trace) -> Iterator[str]:
     """The logs of the first state, then each step without its label and with only the changes of logs."""
-    told = "\n".join(story_text(story, trace)).split("\n\n")
-    blocks = [block.split("\n") for block in told if not block.startswith(FOR_EVER)]
+    reported = "\n".join(story_text(story, trace)).split("\n\n")
+    blocks = [block.split("\n") for block in reported if not block.startswith(FOR_EVER)]
     yield "  1  initial state"
     yield from log_lines(story.start, "     ")
     for sentence, block in zip(story.sentences, blocks[-len(story.sentences) :], strict=True):

@@ -80,9 +80,9 @@ FORBIDS = {
 @pytest.mark.parametrize("name", FORBIDS)
 def test_who_forbids_everything_has_no_answer(name: str, tmp_path: Path) -> None:
     old, reasons = FORBIDS[name]
-    told = failed(answered(name, tmp_path, old, "return False"))
-    assert [reason for reason in reasons if reason not in told] == []
-    assert not [line for line in told if "is violated" in line and "service" not in line], "nothing is lost"
+    reported = failed(answered(name, tmp_path, old, "return False"))
+    assert [reason for reason in reasons if reason not in reported] == []
+    assert not [line for line in reported if "is violated" in line and "service" not in line], "nothing is lost"
 
 
 @pytest.mark.exhaustive
@@ -93,8 +93,8 @@ def test_who_commits_nothing_has_no_answer(tmp_path: Path) -> None:
     changed(target, "return True", "return False")
     from isrcheck.checker.course.grades import asked_of
 
-    (told,) = asked_of(found.asks[1], target).why
-    assert told.startswith("uncommitted-is-committed is violated in ")
+    (reported,) = asked_of(found.asks[1], target).why
+    assert reported.startswith("uncommitted-is-committed is violated in ")
 
 
 def test_a_guard_that_kafka_had_once_is_not_enough(tmp_path: Path) -> None:
@@ -113,29 +113,29 @@ def test_the_longest_log_is_not_the_best(tmp_path: Path) -> None:
 
 def test_votes_for_nobody_that_is_ahead_let_the_service_stop(tmp_path: Path) -> None:
     same = "return (other == s.log[p][voter].length) & (others_last == self.last_epoch(s, p, voter))"
-    told = failed(answered("whom-to-vote-for", tmp_path, "return other >= 0", same))
-    assert told[0] == "with one of three replicas down the other two go on"
-    assert told[1].startswith("service-goes-on is violated in ")
+    reported = failed(answered("whom-to-vote-for", tmp_path, "return other >= 0", same))
+    assert reported[0] == "with one of three replicas down the other two go on"
+    assert reported[1].startswith("service-goes-on is violated in ")
 
 
 NOTHING = "return every(implies(s.replica[leader].leader == leader, True) for leader in m.brokers)"
 
 
 def test_an_invariant_that_says_nothing_notices_nothing(tmp_path: Path) -> None:
-    told = failed(answered("what-the-isr-has", tmp_path, NOTHING, "return True"))
+    reported = failed(answered("what-the-isr-has", tmp_path, NOTHING, "return True"))
     # 353 states are all that `isrcheck check truncate-to-hw` has at these bounds.
-    assert told[:2] == [
+    assert reported[:2] == [
         "it notices that a follower truncates to its high watermark",
         "isr-has-what-is-committed holds there, in all of 353 states",
     ]
-    assert len(told) == 4
+    assert len(reported) == 4
 
 
 def test_an_invariant_that_is_false_of_the_right_protocol_is_none(tmp_path: Path) -> None:
     full = "return every(s.log[b].length == s.log[self_].length for b in m.brokers for self_ in m.brokers)"
-    told = failed(answered("what-the-isr-has", tmp_path, NOTHING, full))
-    assert told[0] == "it holds of KIP-320, with two replicas"
-    assert told[1].startswith("isr-has-what-is-committed is violated in ")
+    reported = failed(answered("what-the-isr-has", tmp_path, NOTHING, full))
+    assert reported[0] == "it holds of KIP-320, with two replicas"
+    assert reported[1].startswith("isr-has-what-is-committed is violated in ")
 
 
 def test_an_invariant_that_looks_at_lengths_alone_misses_what_diverges(tmp_path: Path) -> None:
@@ -153,16 +153,16 @@ def test_an_invariant_that_asks_which_model_it_is_says_nothing(tmp_path: Path) -
     """It is true in right models and false in wrong models, but already in the first state."""
     votes = "return count(m.leads(s, 0, b) for b in m.brokers) <= m.replicas"
     which = 'return m.fsync != "log" and m.epoch_check != "fetches"'
-    told = failed(answered("one-leader-in-an-epoch", tmp_path, votes, which))
+    reported = failed(answered("one-leader-in-an-epoch", tmp_path, votes, which))
     reason = "elections-are-safe is false before anything happens: it says which model this is, not what went wrong"
-    assert told.count(reason) == 2
+    assert reported.count(reason) == 2
 
 
 def test_two_leaders_are_not_wrong_in_themselves(tmp_path: Path) -> None:
     target = begun("one-leader-in-an-epoch", tmp_path)
     changed(target, "<= m.replicas", "<= 1")
-    told = failed(run("grade", "one-leader-in-an-epoch", target))
-    assert told[0] == "it holds where votes are flushed before they are given"
+    reported = failed(run("grade", "one-leader-in-an-epoch", target))
+    assert reported[0] == "it holds where votes are flushed before they are given"
 
 
 # --- the gap alone --------------------------------------------------------------------------------------------------
@@ -171,7 +171,7 @@ STRONG = 'def strong_isr(m, s):\n    """All is well."""\n    return s.next_recor
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         (
             "self.leader_writes_isr(s, leader, s.replica[leader].isr | {follower})",
@@ -201,16 +201,16 @@ STRONG = 'def strong_isr(m, s):\n    """All is well."""\n    return s.next_recor
         ),
     ],
 )
-def test_who_changes_the_question_is_told_where(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_who_changes_the_question_is_told_where(tmp_path: Path, old: str, new: str, reported: str) -> None:
     target = begun("join-the-isr", tmp_path)
     changed(target, old, new)
     if "@invariant" in new:
         changed(target, "import action, ", "import action, invariant, ")
     if "as Other" in new:
         changed(target, "class JoinTheIsr(Kip320)", "Kip320 = Other\n\n\nclass JoinTheIsr(Kip320)")
-        told = "mine.py:11: Kip320 is not as in the starting file"
+        reported = "mine.py:11: Kip320 is not as in the starting file"
     lines = failed(run("grade", "join-the-isr", target))
-    assert lines[:2] == ["only may_join and helpers of it are written", told]
+    assert lines[:2] == ["only may_join and helpers of it are written", reported]
     assert lines[2] == "begin again with: isrcheck grade join-the-isr --start FILE"
 
 
@@ -220,8 +220,8 @@ def test_who_changes_the_question_is_told_where(tmp_path: Path, old: str, new: s
 )
 def test_a_guard_only_asks(tmp_path: Path, does: str) -> None:
     """A guard must not assign, because an assignment could repair what the action breaks."""
-    told = failed(answered("join-the-isr", tmp_path, "return True", f"{does}\n        return True"))
-    assert told[1] == "mine.py:16: may_join is a condition, and assigns"
+    reported = failed(answered("join-the-isr", tmp_path, "return True", f"{does}\n        return True"))
+    assert reported[1] == "mine.py:16: may_join is a condition, and assigns"
 
 
 def test_helpers_and_imports_are_a_learners_own(tmp_path: Path) -> None:

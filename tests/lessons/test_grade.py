@@ -36,22 +36,22 @@ ONE = "they differ in one setting alone, a rule of the protocol"
 
 def test_a_control_that_is_violated_too_is_none(unclean: Path) -> None:
     changed(unclean / "question" / "scenario.toml", "crashes = 1", "crashes = 2")
-    told = spoilt(unclean, "control", "unclean = false", "unclean = true")
+    reported = spoilt(unclean, "control", "unclean = false", "unclean = true")
     # What differs is a bound, too.
-    assert told[0] == ONE
-    assert told[2] == "its control holds, and much happens in it"
-    assert told[3].startswith("no-committed-loss is violated in 7 states: ")
+    assert reported[0] == ONE
+    assert reported[2] == "its control holds, and much happens in it"
+    assert reported[3].startswith("no-committed-loss is violated in 7 states: ")
 
 
 def test_two_settings_that_differ_say_nothing(unclean: Path) -> None:
-    told = spoilt(unclean, "control", 'truncation = "kip-320"', 'truncation = "on-fetch"')
-    assert told == [ONE, "truncation (kip-320, on-fetch), unclean (true, false) differ"]
+    reported = spoilt(unclean, "control", 'truncation = "kip-320"', 'truncation = "on-fetch"')
+    assert reported == [ONE, "truncation (kip-320, on-fetch), unclean (true, false) differ"]
 
 
 def test_a_control_in_which_less_can_happen_is_none(unclean: Path) -> None:
     changed(unclean / "control" / "scenario.toml", "unclean = false", "unclean = true")
-    told = spoilt(unclean, "control", "crashes = 1", "crashes = 0")
-    assert told == [
+    reported = spoilt(unclean, "control", "crashes = 1", "crashes = 0")
+    assert reported == [
         ONE,
         "crashes is a bound of the search: with less of it less happens; change a rule of the protocol",
         "its control holds, and much happens in it",
@@ -61,8 +61,8 @@ def test_a_control_in_which_less_can_happen_is_none(unclean: Path) -> None:
 
 def test_a_question_of_another_story_is_told_so(unclean: Path) -> None:
     """The question must be about the wanted model and invariant."""
-    told = spoilt(unclean, "question", '"no-committed-loss"', '"isr-sane"')
-    assert told == [
+    reported = spoilt(unclean, "question", '"no-committed-loss"', '"isr-sane"')
+    assert reported == [
         "both ask whether no-committed-loss holds of v3",
         'question: write invariants = ["no-committed-loss"]',
     ]
@@ -75,8 +75,8 @@ def test_a_trace_without_the_steps_of_the_story_is_another_one(unclean: Path) ->
 
     from isrcheck.checker.course.pairs import paired
 
-    told = [each for each in paired(replace(pair, steps=("crash", "expand-isr")), unclean) if not each.passed]
-    assert [each.why for each in told] == [("its shortest trace is another story: action expand-isr is not in it",)]
+    reported = [each for each in paired(replace(pair, steps=("crash", "expand-isr")), unclean) if not each.passed]
+    assert [each.why for each in reported] == [("its shortest trace is another story: action expand-isr is not in it",)]
 
 
 def test_one_copy_is_no_surprise(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_a_start_overwrites_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "code", "told"),
+    ("body", "code", "reported"),
     [
         ("return s.lag[leader]", 150, "isrcheck: mine.py:16: the state has no variable 'lag'; did you mean log? "),
         ("return True if s.log[leader].is_empty else False", 150, "isrcheck: mine.py:16: a condition on the state "),
@@ -125,14 +125,14 @@ def test_a_start_overwrites_nothing(tmp_path: Path) -> None:
         ("return s.log[leader].last.epoch > 0", 75, "isrcheck: mine.py:16: "),
     ],
 )
-def test_a_mistake_is_told_at_the_learners_own_line(tmp_path: Path, body: str, code: int, told: str) -> None:
+def test_a_mistake_is_told_at_the_learners_own_line(tmp_path: Path, body: str, code: int, reported: str) -> None:
     found = answered("join-the-isr", tmp_path, "return True", body)
     assert (found.code, found.err.count("\n")) == (code, 1), found
-    assert found.err.startswith(told)
+    assert found.err.startswith(reported)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "told"),
+    ("arguments", "code", "reported"),
     [
         (("join", "x.py"), 150, "there is no exercise 'join'; "),
         (("join-the-isr", "x.txt"), 150, "x.txt is no Python file; begin with: isrcheck grade join-the-isr --start "),
@@ -144,9 +144,9 @@ def test_a_mistake_is_told_at_the_learners_own_line(tmp_path: Path, body: str, c
         (("join-the-isr", "x.py", "--start", "y.py"), 2, "--start begins an answer"),
     ],
 )
-def test_what_cannot_be_graded(arguments: tuple[str, ...], code: int, told: str) -> None:
+def test_what_cannot_be_graded(arguments: tuple[str, ...], code: int, reported: str) -> None:
     found = run("grade", *arguments)
-    assert (found.code, told in found.err) == (code, True), found
+    assert (found.code, reported in found.err) == (code, True), found
 
 
 DAMAGED: dict[str, tuple[Callable[[str], str], str]] = {
@@ -169,11 +169,11 @@ DAMAGED: dict[str, tuple[Callable[[str], str], str]] = {
 
 @pytest.mark.parametrize("what", DAMAGED)
 def test_a_damaged_exercise_is_told_in_one_line(what: str, tmp_path: Path) -> None:
-    spoil, told = DAMAGED[what]
+    spoil, reported = DAMAGED[what]
     text = (EXERCISES["join-the-isr"].folder / "exercise.toml").read_text()
     (tmp_path / "exercise.toml").write_text(text)
     assert one(str(tmp_path)).gap == ("may_join",)
     (tmp_path / "exercise.toml").write_text(spoil(text))
     with pytest.raises(DamagedExercise) as refused:
         read(tmp_path)
-    assert told in str(refused.value)
+    assert reported in str(refused.value)

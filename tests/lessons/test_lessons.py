@@ -69,8 +69,8 @@ def test_a_lesson_has_all_its_parts(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in TRACELESS])
 def test_steps_that_a_lesson_names_are_steps_of_its_trace(name: str) -> None:
     page = (LESSONS / name).read_text()
-    (told,) = [text for kind, _, text in generated(page) if kind == "trace"]
-    last = max(int(number) for number in re.findall(r"^ {1,2}(\d+) ", told, re.M))
+    (reported,) = [text for kind, _, text in generated(page) if kind == "trace"]
+    last = max(int(number) for number in re.findall(r"^ {1,2}(\d+) ", reported, re.M))
     words = renewed(page, lambda kind, of: "")
     named = re.findall(r"\b[Ss]teps? (\d+)(?:(?:,| to| and) (\d+))?(?: and (\d+))?", words)
     assert all(2 <= int(number) <= last for found in named for number in found if number)

@@ -47,7 +47,7 @@ def said(page: str) -> str:
 def test_the_slides_say_all_that_the_lesson_says(number: int) -> None:
     lesson = LESSONS[number]
     traces = re.findall(r"^<!-- trace: (.+?) -->\n```console\n(.*?)^```$", lesson, re.M | re.S)
-    told = said(deck({number: lesson}, one_story))
+    reported = said(deck({number: lesson}, one_story))
     for _, trace in traces:  # in their place stand pictures, and the lines from what is false on
         lines = trace.splitlines()
         false = next((i for i, line in enumerate(lines) if " is false " in line), len(lines))
@@ -55,7 +55,7 @@ def test_the_slides_say_all_that_the_lesson_says(number: int) -> None:
     lesson = re.sub(r"^\[[^]\n]+\]: .*$", "", lesson, flags=re.M)
     written = re.sub(r"^<!--.*-->$|<[^>]*>", "", lesson.partition(". ")[2], flags=re.M)
     written = re.sub(r"\]\([^)]*\)|^```\w*$|^\|(?: --- \|)+$|(?:^|(?<=\n))\d+\. ", " ", written, flags=re.M)
-    found = iter(words(told))
+    found = iter(words(reported))
     for word in words(re.sub("[*`]", "", written)):
         assert any(word == each for each in found), f"{word!r} is not there, or not in this place"
 

@@ -40,7 +40,7 @@ class Lamp(Model):
         """The lamp is turned on or off."""
         s.lit = ~s.lit
 
-    def told_turn(self, old, new):
+    def describe_turn(self, old, new):
         return "the hand turns the lamp"
 
     @action(actor="sun")
@@ -115,10 +115,10 @@ def test_what_never_happens_exits_13_and_is_told(lamp: Path, tmp_path: Path) -> 
     first, *rest = outcome.out.splitlines()
     assert first == "VIOLATED  lamp: second-day after 1 state round and round in 2 steps"
     assert "Liveness (weak fairness of healing actions unless their model says other)" in rest
-    told = rest[rest.index("Counterexample: second-day") :]
-    assert "From here on, for ever:" in told
-    assert "  2  hand  The hand turns the lamp." in told
-    assert told[-4:] == [
+    reported = rest[rest.index("Counterexample: second-day") :]
+    assert "From here on, for ever:" in reported
+    assert "  2  hand  The hand turns the lamp." in reported
+    assert reported[-4:] == [
         "This is state 1 again, and so on.",
         "",
         "second-day is false of that: The second day comes.",
@@ -428,8 +428,8 @@ def test_a_report_of_ci_fails_with_the_property(lamp: Path, tmp_path: Path) -> N
     failed = {name for name, case in cases.items() if case.find("failure") is not None}
     assert (failed, set(cases) - failed) == ({"gets-open", "second-day", "stays-dark"}, {"is-shut", "shines"})
     results = json.loads(sarif.read_text())["runs"][0]["results"]
-    told = {result["ruleId"]: result["message"]["text"] for result in results}
-    assert "after 1 state round and round in 2 steps: The second day comes." in told["second-day"]
+    reported = {result["ruleId"]: result["message"]["text"] for result in results}
+    assert "after 1 state round and round in 2 steps: The second day comes." in reported["second-day"]
 
 
 def test_an_interruption_while_properties_are_asked_keeps_the_search(

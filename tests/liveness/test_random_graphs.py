@@ -22,7 +22,7 @@ def asked(seed: int, workers: int = 1, limits: Limits = Limits(), by: Callable[[
     return check(by(seed).model(), invariants=[], liveness=["all"], workers=workers, limits=limits)
 
 
-def told(trace: Trace) -> tuple[int, tuple[Label, ...], tuple[Label, ...]]:
+def reported(trace: Trace) -> tuple[int, tuple[Label, ...], tuple[Label, ...]]:
     """The first state of a lasso, and the labels of its prefix and of its cycle."""
     taken = [step.label for step in trace.steps if step.label is not None]
     labels = tuple((label.action, int(label.parameters[0][1])) for label in taken)
@@ -49,7 +49,7 @@ def require_true(seed: int, by: Callable[[int], Graph] = drawn) -> set[str]:
         if finding.trace is not None:
             assert finding.trace.loop is not None
             assert finding.trace.loop + 1 == truth.prefix, (seed, name)
-            assert told(finding.trace) == brute.lasso(truth), (seed, name)
+            assert reported(finding.trace) == brute.lasso(truth), (seed, name)
             seen.add(f"{name} {'stays' if finding.trace.stays else 'goes round'}")
         elif found.unfair_components:
             seen.add(f"{name} unfair")
@@ -110,11 +110,11 @@ def test_the_cycle_may_avoid_states_with_a_strong_promise(monkeypatch: pytest.Mo
     exact = found()
     assert exact.trace is not None
     short = ("free", 0), ("free", 0)
-    assert (told(exact.trace)[2], exact.shortest_cycle) == (short, True)
+    assert (reported(exact.trace)[2], exact.shortest_cycle) == (short, True)
     monkeypatch.setattr(lasso, "EXACT", 0)
     quick = found()
     assert quick.trace is not None
-    assert told(quick.trace)[2] == (*short, ("free", 1), ("free", 1), ("strongly", 0))
+    assert reported(quick.trace)[2] == (*short, ("free", 1), ("free", 1), ("strongly", 0))
     assert not quick.shortest_cycle
 
 

@@ -61,8 +61,8 @@ def assert_truthful(model: Model, trace: Trace, sentences: list[Sentence]) -> No
         brokers = {int(n) for n in re.findall(r"broker (\d+)", text)}
         sets = {found[0] for found in re.finditer(r"\{[^{}]*\}", text)}
         for (name, value), domain in zip(sentence.label.parameters, sentence.label.domains, strict=True):
-            told = "nobody" in text if value is None else value in brokers
-            named = told if isinstance(domain, Broker) else braced(value) in sets
+            reported = "nobody" in text if value is None else value in brokers
+            named = reported if isinstance(domain, Broker) else braced(value) in sets
             assert named or not isinstance(domain, Broker | BrokerSet), f"{sentence.label}: {name} is not in: {text}"
         real = {
             pair
@@ -95,7 +95,7 @@ def recordings() -> list[Path]:
     return sorted(SCENARIOS.glob("**/trace.itf.json"))
 
 
-def told_recording(path: Path) -> None:
+def describe_recording(path: Path) -> None:
     recorded = trace_files.read(path)
     assert recorded.model is not None
     model = load_model_class(recorded.model).cls(**recorded.settings or {})
@@ -106,13 +106,13 @@ def told_recording(path: Path) -> None:
 
 def test_every_step_of_some_scenarios_has_a_sentence_that_is_true() -> None:
     for path in recordings()[::6]:
-        told_recording(path)
+        describe_recording(path)
 
 
 @pytest.mark.exhaustive
 def test_every_step_of_every_scenario_has_a_sentence_that_is_true() -> None:
     for path in recordings():
-        told_recording(path)
+        describe_recording(path)
     assert len(recordings()) > 100
 
 
@@ -141,7 +141,7 @@ def test_random_walks_at_the_settings_of_every_scenario(path: Path) -> None:
 @pytest.mark.parametrize("name", model_names())
 def test_every_action_has_a_sentence_of_its_own(name: str) -> None:
     cls = load_model_class(name).cls
-    lacking = [action for action in cls.actions() if not hasattr(cls, "told_" + action.replace("-", "_"))]
+    lacking = [action for action in cls.actions() if not hasattr(cls, "describe_" + action.replace("-", "_"))]
     assert lacking == []
 
 
@@ -169,7 +169,7 @@ class Switch(Model):
         s.require(s.seen.has(by))
         s.seen = s.seen - {by}
 
-    def told_press(self, old: Any, new: Any, by: Any) -> str:
+    def describe_press(self, old: Any, new: Any, by: Any) -> str:
         return f"{by} presses: {becomes(old.lit, new.lit)}, seen by {becomes(old.seen, new.seen)}"
 
 
@@ -178,8 +178,8 @@ class Louder(Switch):
 
     abstract = True
 
-    def told_press(self, old: Any, new: Any, by: Any) -> str:
-        return f"{super().told_press(old, new, by)}{'!' * (1 + new.lit)}"
+    def describe_press(self, old: Any, new: Any, by: Any) -> str:
+        return f"{super().describe_press(old, new, by)}{'!' * (1 + new.lit)}"
 
 
 def pressed(model: Model, *labels: tuple[str, int]) -> Trace:
@@ -216,8 +216,8 @@ def test_an_action_without_a_sentence_is_told_by_the_first_one_of_its_docstring(
             """
             super().look_away(s, by)
 
-    told = narrate(Wordy(), pressed(Wordy(), ("press", 1), ("look-away", 1)))
-    assert told[1].sentence == "Somebody looks away (by broker 1)."
+    reported = narrate(Wordy(), pressed(Wordy(), ("press", 1), ("look-away", 1)))
+    assert reported[1].sentence == "Somebody looks away (by broker 1)."
 
 
 def test_a_recorded_trace_is_told_alike_and_a_wrong_one_is_refused() -> None:
@@ -231,10 +231,10 @@ def test_a_recorded_trace_is_told_alike_and_a_wrong_one_is_refused() -> None:
 
 
 def test_a_story_has_lanes_and_counts_changes_of_actor() -> None:
-    told = story(Switch(), pressed(Switch(), ("press", 0), ("press", 1), ("press", 1), ("press", 0)))
-    assert [lane.name for lane in told.lanes] == ["broker 0", "broker 1"]
-    assert told.changes_of_actor == 2
-    data = json.loads(json.dumps(told.to_json()))
+    reported = story(Switch(), pressed(Switch(), ("press", 0), ("press", 1), ("press", 1), ("press", 0)))
+    assert [lane.name for lane in reported.lanes] == ["broker 0", "broker 1"]
+    assert reported.changes_of_actor == 2
+    data = json.loads(json.dumps(reported.to_json()))
     assert [step["lane"] for step in data["steps"]] == ["broker 0", "broker 1", "broker 1", "broker 0"]
     assert data["steps"][0]["changes"] == [
         {"path": "lit", "old": "0", "new": "1"},
@@ -251,24 +251,28 @@ def test_a_mistake_in_a_sentence_costs_no_verdict() -> None:
     class Mumbling(Switch):
         abstract = True
 
-        def told_press(self, old: Any, new: Any, by: Any) -> str:
+        def describe_press(self, old: Any, new: Any, by: Any) -> str:
             return f"{by} presses {old.lamp}" if old.lit == 0 else ""
 
-    told = narrate(Mumbling(), pressed(Mumbling(), ("press", 1), ("press", 0)))
-    assert [x.text for x in told] == [
-        "broker 1: press [told_press fails: AttributeError: the state has no variable 'lamp'; known: lit, seen]",
-        "broker 0: press [told_press gives '' and no sentence]",
+    reported = narrate(Mumbling(), pressed(Mumbling(), ("press", 1), ("press", 0)))
+    assert [x.text for x in reported] == [
+        "broker 1: press [describe_press fails: AttributeError: the state has no variable 'lamp'; known: lit, seen]",
+        "broker 0: press [describe_press gives '' and no sentence]",
     ]
 
 
 def test_a_sentence_that_fits_no_action_is_refused() -> None:
-    def told_pres(self: Any, old: Any, new: Any, by: Any) -> str:
+    def describe_pres(self: Any, old: Any, new: Any, by: Any) -> str:
         return ""
 
-    def told_press(self: Any, old: Any, new: Any) -> str:
+    def describe_press(self: Any, old: Any, new: Any) -> str:
         return ""
 
-    with pytest.raises(ModelError, match=r"told_pres tells of no action; call it told_ and the name of an action"):
-        type("Wrong", (Switch,), {"abstract": True, "told_pres": told_pres})
-    with pytest.raises(ModelError, match=r"told_press takes \(old, new\); take \(old, new, by\) as the action does"):
-        type("Wrong", (Switch,), {"abstract": True, "told_press": told_press})
+    with pytest.raises(
+        ModelError, match=r"describe_pres tells of no action; call it describe_ and the name of an action"
+    ):
+        type("Wrong", (Switch,), {"abstract": True, "describe_pres": describe_pres})
+    with pytest.raises(
+        ModelError, match=r"describe_press takes \(old, new\); take \(old, new, by\) as the action does"
+    ):
+        type("Wrong", (Switch,), {"abstract": True, "describe_press": describe_press})

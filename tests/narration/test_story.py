@@ -77,8 +77,8 @@ def test_the_json_of_a_check_and_of_a_replay_has_the_story(tmp_path: Path) -> No
     for data in (found, walked):
         Draft202012Validator(SCHEMA).validate(data)
     finding, story = found["invariants"]["weak-isr"], walked["traces"][0]["story"]
-    told = [(step["lane"], step["sentence"]) for step in finding["trace"][1:]]
-    assert told == [(step["lane"], step["sentence"]) for step in story["steps"]]
+    reported = [(step["lane"], step["sentence"]) for step in finding["trace"][1:]]
+    assert reported == [(step["lane"], step["sentence"]) for step in story["steps"]]
     assert finding["why"]["choice"] == {"leader": 0, "member": 1, "offset": 0}
     assert finding["why"]["reads"]["log[1]"] == []
     assert finding["why"]["last_held"]["state"] == 8

@@ -97,9 +97,9 @@ def at(values: Any, index: int) -> Any:
 
 def unheld(v: Plain) -> list[int]:
     """The versions except 0 that no part of the state holds."""
-    told = {version for version, _ in v["told"]}
+    reported = {version for version, _ in v["told"]}
     lent = {version for (version,) in v["lent"]}
-    held = {v["version"], *v["asked"], *(version for (version,) in v["known"]), *told, *lent}
+    held = {v["version"], *v["asked"], *(version for (version,) in v["known"]), *reported, *lent}
     return sorted({1, 2, 3} - held)
 
 
@@ -321,7 +321,7 @@ WRITE: dict[str, tuple[Callable[[Any, Any], None], Callable[[Plain], Plain]]] = 
     ),
     "fresh, told": (
         lambda m, s: s.told.add({"version": s.fresh(VERSION), "ok": s.p}),
-        assigning(told=lambda v: v["told"] | {(unheld(v)[0], v["p"])}),
+        assigning(with_story=lambda v: v["told"] | {(unheld(v)[0], v["p"])}),
     ),
     "per, by a held index": (_item, assigning(end=lambda v: put(v["end"], v["x"], 2))),
 }

@@ -149,8 +149,8 @@ def assert_as_plain(name: str, row: Row, folder: Path) -> None:
     whole = plain(name, keep_going, deadlock, invariants)
     wanted = whole.to_json()
     outcome = answered(row, scenario, whole.distinct, folder)
-    told = outcome.out if row["--json"] == "-" else (folder / "json").read_text()
-    found = json.loads(told)
+    reported = outcome.out if row["--json"] == "-" else (folder / "json").read_text()
+    found = json.loads(reported)
     code = whole.exit_code
     if row["--fail-on-vacuity"] == "yes" and code == 0 and any(wanted["vacuity"].values()):
         code = 10

@@ -223,8 +223,8 @@ def test_what_the_table_says_of_an_option_is_refused_and_told_in_the_help(option
             outcome = run("check", "kip-101", "-s", "replicas=2", "--engine", engine, *words)
             assert outcome.code == 2
             assert f"--engine {engine} {ability.lacking}; {option} go" in outcome.err.splitlines()[-1]
-    told = " ".join(run("check", "--help").out.split())
-    assert re.search(rf" {option} [^ ]* ?{', '.join(ability.engines).capitalize()}: ", told)
+    reported = " ".join(run("check", "--help").out.split())
+    assert re.search(rf" {option} [^ ]* ?{', '.join(ability.engines).capitalize()}: ", reported)
 
 
 def test_the_page_has_the_table() -> None:

@@ -24,7 +24,7 @@ class Hostile(Model):
         s.require(s.value == "nothing")
         s.value = VALUE
 
-    def told_act(self, old, new):
+    def describe_act(self, old, new):
         return "it becomes " + new.value
 
     @invariant

@@ -26,10 +26,10 @@ RUNS = {
 
 @pytest.mark.parametrize("name", RUNS)
 def test_the_fixed_design_goes_the_same_events_but_those_that_it_does_not_allow(name: str) -> None:
-    told = found(name)
-    assert told.run is not None
-    assert list(told.run.at) == RUNS[name]
-    assert told.step is None or [*told.run.at[: told.step - 1]] == [*range(told.step - 1)]
+    reported = found(name)
+    assert reported.run is not None
+    assert list(reported.run.at) == RUNS[name]
+    assert reported.step is None or [*reported.run.at[: reported.step - 1]] == [*range(reported.step - 1)]
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -260,10 +260,10 @@ def test_a_path_is_saved_as_a_trace_that_show_tells(browser: Browser, tmp_path: 
             if saved.exists() and saved.stat().st_size:
                 break
             time.sleep(0.02)
-        told = run("show", saved)
-        assert told.code == 0
-        assert "VALID" in told.out
-        assert "controller-elect-leader(leader=1)" in told.out
+        reported = run("show", saved)
+        assert reported.code == 0
+        assert "VALID" in reported.out
+        assert "controller-elect-leader(leader=1)" in reported.out
         assert browser.complaints() == []
 
 

@@ -196,10 +196,10 @@ def test_what_an_instance_would_change_is_what_it_changes(server: Server) -> Non
     for _ in range(6):
         here = state(server, *walked)
         for choice in here["choices"]:
-            told = state(server, *walked, choice["instance"])["story"]
-            changed = {told["rows"][int(row)]["path"]: text for row, text in told["steps"][-1]["texts"].items()}
+            reported = state(server, *walked, choice["instance"])["story"]
+            changed = {reported["rows"][int(row)]["path"]: text for row, text in reported["steps"][-1]["texts"].items()}
             assert {path: new for path, _, new in choice["changes"]} == changed
-            assert choice["sentence"] == told["steps"][-1]["sentence"]
+            assert choice["sentence"] == reported["steps"][-1]["sentence"]
         walked = (*walked, *instances(here)[-1:])
 
 

@@ -170,11 +170,11 @@ def test_on_paper_every_step_is_there_and_no_button(browser: Browser, url: str, 
 def test_without_scripts_the_story_can_be_read(browser: Browser, url: str, trace: Trace) -> None:
     browser.protocol("Emulation.setScriptExecutionDisabled", value=True)
     browser.open(url)
-    told = [item.text for item in browser.all(".plain li")]
+    reported = [item.text for item in browser.all(".plain li")]
     browser.protocol("Emulation.setScriptExecutionDisabled", value=False)
-    assert len(told) == trace.length
+    assert len(reported) == trace.length
     assert all(
-        label_text(step.label) in line for step, line in zip(trace.steps[1:], told[1:], strict=True) if step.label
+        label_text(step.label) in line for step, line in zip(trace.steps[1:], reported[1:], strict=True) if step.label
     )
 
 

@@ -76,8 +76,8 @@ def test_the_lines_are_where_the_steps_are(tmp_path: Path) -> None:
     assert (outcome.code, data["verdict"], story["hidden"], story["in_a_row"]) == (0, "explained", 1, 1)
     assert story["invariants"] == {"one-works": {"verdict": "holds"}}
     # There is one order of all that: Anna's answer comes last.
-    told = [(x["action"], x["line"], [each["lane"] for each in x["held"]]) for x in story["trace"][1:]]
-    assert told == [
+    reported = [(x["action"], x["line"], [each["lane"] for each in x["held"]]) for x in story["trace"][1:]]
+    assert reported == [
         ("grant", {"lane": "server", "order": 1}, []),
         ("expire", {"lane": "server", "order": 2}, []),
         ("grant", {"lane": "server", "order": 3}, []),

@@ -123,7 +123,7 @@ ASKED = "DEBUG [Partition t-0 broker=0] Submitting ISR state change PendingExpan
 REFUSED = "DEBUG [Partition t-0 broker=0] Ignoring failed ISR update to PendingExpandIsr(...)"
 
 
-def told(version: int) -> str:
+def reported(version: int) -> str:
     return f"INFO [Partition t-0 broker=0] ISR updated to 0,2  and version updated to {version}"
 
 
@@ -134,10 +134,10 @@ def heard(version: int) -> str:
 @pytest.mark.parametrize(
     ("lines", "count"),
     [
-        ([ASKED, told(2), ASKED, heard(2), REFUSED], 1),
-        ([ASKED, told(2), heard(2), ASKED, told(3), heard(3)], 0),  # it hears before it asks again
-        ([ASKED, told(2), ASKED, told(3), heard(2)], 0),  # it is answered before it hears
-        ([ASKED, heard(2), REFUSED, ASKED, told(3)], 0),  # what it hears is its own request, granted
+        ([ASKED, reported(2), ASKED, heard(2), REFUSED], 1),
+        ([ASKED, reported(2), heard(2), ASKED, reported(3), heard(3)], 0),  # it hears before it asks again
+        ([ASKED, reported(2), ASKED, reported(3), heard(2)], 0),  # it is answered before it hears
+        ([ASKED, heard(2), REFUSED, ASKED, reported(3)], 0),  # what it hears is its own request, granted
     ],
 )
 def test_an_expansion_is_forgotten_where_what_is_known_is_heard_while_another_is_asked_for(

@@ -84,9 +84,9 @@ def test_what_cannot_have_been_is_refused_at_its_line(name: str) -> None:
 @pytest.mark.exhaustive
 def test_a_record_that_a_consumer_missed_was_acknowledged_and_lost() -> None:
     recorded = lines_of("forgotten_expansion.ndjson")
-    told = [line["text"] for line in recorded if line.get("lane") == "client" and "observed" in line]
+    reported = [line["text"] for line in recorded if line.get("lane") == "client" and "observed" in line]
     at_the_end = [line["observed"] for line in recorded if line.get("text", "").startswith("segments")]
-    assert "the producer of r1 is told" in told
+    assert "the producer of r1 is told" in reported
     assert [[each["id"] for each in x[f"log[0][{b}]"]] for b, x in enumerate(at_the_end)] == [[0, 1, 3]] * 3
     answer = answered(recorded)
     assert answer.verdict == "explained"

@@ -172,11 +172,11 @@ class Pair:
 
     def models(self) -> tuple[type[Model], type[Model], type[Model]]:
         """Models of the first graph, of the second, and of the first with an invariant that says the same."""
-        told = {
+        reported = {
             "wrong": frozenset((a, b) for a, b in self.first.steps.edges if not self.allows(a, b)),
             "astray": frozenset(a for a in range(STATES) if not self.begins(a)),
         }
-        bodies = ({"graph": self.first}, {"graph": self.second}, {"graph": self.first, **told})
+        bodies = ({"graph": self.first}, {"graph": self.second}, {"graph": self.first, **reported})
         bases = zip(("First", "Second", "Watching"), (Bounded, Spoken, Watched), bodies, strict=True)
         first, second, watching = (type(name, (base,), dict(body)) for name, base, body in bases)
         return first, second, watching

@@ -46,19 +46,19 @@ def test_what_does_not_exits_12_with_both_states(clock: Path, tmp_path: Path) ->
     assert outcome.code == 12
     lines = outcome.out.splitlines()
     assert lines[0] == "VIOLATED  clock:Hands: refines-clock:Clock in 5 states"
-    told = lines[lines.index("Counterexample: refines-clock:Clock") :]
-    assert "     clock:Clock.hour   0" in told
-    changes = [line.split() for line in told]
+    reported = lines[lines.index("Counterexample: refines-clock:Clock") :]
+    assert "     clock:Clock.hour   0" in reported
+    changes = [line.split() for line in reported]
     assert ["clock:Clock.hour", "0", "->", "1"] in changes
     assert ["clock:Clock.early", "true", "->", "false"] in changes
-    assert told[told.index("refines-clock:Clock is false there: The model does only what clock:Clock allows.") :][
-        1:4
-    ] == [
+    assert reported[
+        reported.index("refines-clock:Clock is false there: The model does only what clock:Clock allows.") :
+    ][1:4] == [
         "  for k 2, where",
         "     small  2",
         "  Two things came together, and step 5 made of them what is wrong:",
     ]
-    assert told[-2:] == ["What clock:Clock does not allow", "  early  true -> false  no action of it changes that"]
+    assert reported[-2:] == ["What clock:Clock does not allow", "  early  true -> false  no action of it changes that"]
     found = read(tmp_path / "out.json")
     assert found["exit_code"] == 12
     assert found["invariants"]["refines-clock:Clock"]["length"] == 5

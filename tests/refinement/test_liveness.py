@@ -119,7 +119,7 @@ def both(seed: int) -> tuple[Refined, Graph]:
     return answer, replace(graph, **dict(zip(("first", "second"), map(frozenset, preimages), strict=True)))
 
 
-def told(finding: PropertyFinding) -> Any:
+def reported(finding: PropertyFinding) -> Any:
     """A lasso as labels and states, with its loop and the reasons why it is fair."""
     assert finding.trace is not None
     steps = [(str(step.label), step.state) for step in finding.trace.steps]
@@ -147,7 +147,7 @@ def require_true(seed: int) -> Counter[str]:
         if finding.trace is not None:
             assert finding.trace.loop is not None
             assert finding.trace.loop + 1 == truth.prefix, (seed, name)
-            assert told(finding) == told(direct[name])
+            assert reported(finding) == reported(direct[name])
             places = [place for (place,) in answer.lassos[name]]
             assert places == [table_of(seed)[step.state[0]] for step in finding.trace.steps]
             seen["round" if not finding.trace.stays else "stays"] += 1

@@ -33,7 +33,7 @@ def asked(pair: Pair, limits: Limits = Limits()) -> Refined:
     )
 
 
-def told(trace: Trace) -> list[tuple[str, int]]:
+def reported(trace: Trace) -> list[tuple[str, int]]:
     """The labels of a trace, each with the state after it."""
     return [(str(step.label), step.state[0]) for step in trace.steps]
 
@@ -65,7 +65,7 @@ def compare(pair: Pair) -> str:
     # The same question as an invariant over states, with a history variable, has the same canonical trace.
     whole = check(pair.models()[2], invariants=["is-whole"]).findings["is-whole"]
     assert whole.trace is not None
-    assert told(finding.trace) == told(whole.trace)
+    assert reported(finding.trace) == reported(whole.trace)
     return f"refused {'at once' if level == 1 else 'by a step'}"
 
 

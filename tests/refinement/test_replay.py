@@ -25,9 +25,9 @@ def test_a_trace_is_walked_and_judged_again(clock: Path, recorded: dict[str, Pat
     said = "VALID  refines-clock:Clock: 5 states, ends in a step that the specification does not allow\n"
     assert outcome.out == said
     assert run("replay", recorded[form], "--model", f"{clock}:Hands", "--expect-violation", "--quiet").code == 0
-    told = run("show", recorded[form], "--model", f"{clock}:Hands")
-    assert told.code == 0
-    assert "  5  hand  " in told.out
+    reported = run("show", recorded[form], "--model", f"{clock}:Hands")
+    assert reported.code == 0
+    assert "  5  hand  " in reported.out
 
 
 @pytest.mark.parametrize("command", ["replay", "show"])

@@ -18,7 +18,7 @@ from tests.cli.running import run
 UNFAIR = {"liveness": ["accepted-is-committed"], "fairness": Fairness(unfair=frozenset({"fenced-follower-fetch"}))}
 
 
-def told(trace: Trace | None) -> Any:
+def reported(trace: Trace | None) -> Any:
     return None if trace is None else ([(str(step.label), step.state) for step in trace.steps], trace.loop)
 
 
@@ -31,9 +31,13 @@ def same(model: str, settings: dict[str, Any] | None, specification: str, **aske
     assert (orbits.result.verdict, orbits.result.exit_code) == (plain.result.verdict, plain.result.exit_code)
     assert (orbits.states, orbits.steps, orbits.refused) == (plain.states, plain.steps, plain.refused)
     ours, theirs = orbits.result.findings[orbits.name], plain.result.findings[plain.name]
-    assert (told(ours.trace), ours.reasons, ours.canonical) == (told(theirs.trace), theirs.reasons, theirs.canonical)
+    assert (reported(ours.trace), ours.reasons, ours.canonical) == (
+        reported(theirs.trace),
+        theirs.reasons,
+        theirs.canonical,
+    )
     for name, finding in plain.result.liveness.items():
-        assert told(orbits.result.liveness[name].trace) == told(finding.trace)
+        assert reported(orbits.result.liveness[name].trace) == reported(finding.trace)
         assert orbits.result.liveness[name].verdict == finding.verdict
     assert orbits.result.distinct < plain.result.distinct
     return plain, orbits

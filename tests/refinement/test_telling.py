@@ -62,10 +62,10 @@ def test_a_recorded_one_is_told_alike(recorded: dict[str, Path], form: str) -> N
     assert found.finding.reasons is not None
     assert found.finding.reasons == expected.reasons
     assert found.finding.instance == expected.instance
-    told = run("replay", recorded[form], "--control", "kip-279")
-    assert told.code == 12
-    assert "refines-replicated-log is false there: The model does only what replicated-log allows." in told.out
-    assert "  The fix acts at step 15 (model = kip-279): it does otherwise" in told.out
+    reported = run("replay", recorded[form], "--control", "kip-279")
+    assert reported.code == 12
+    assert "refines-replicated-log is false there: The model does only what replicated-log allows." in reported.out
+    assert "  The fix acts at step 15 (model = kip-279): it does otherwise" in reported.out
 
 
 def test_what_may_not_be_less_is_told_by_what_made_it_less() -> None:
@@ -74,9 +74,9 @@ def test_what_may_not_be_less_is_told_by_what_made_it_less() -> None:
         "refine", "kip-320", "--profile", "bare", "-s", "replicas=2", "--spec-setting", "end_offsets=never-fall"
     )
     assert outcome.code == 12
-    told = outcome.out[outcome.out.index("refines-replicated-log is false there") :]
-    assert "and step 12 made of them what is wrong" in told
-    assert "     9  replica[1].leader = 1\n" in told
+    reported = outcome.out[outcome.out.index("refines-replicated-log is false there") :]
+    assert "and step 12 made of them what is wrong" in reported
+    assert "     9  replica[1].leader = 1\n" in reported
 
 
 def test_the_control_of_a_scenario_is_told() -> None:

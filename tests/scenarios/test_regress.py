@@ -195,16 +195,16 @@ EDITS: dict[str, tuple[dict[str, Any], list[str]]] = {
 }
 
 
-@pytest.mark.parametrize(("values", "told"), EDITS.values(), ids=list(EDITS))
-def test_an_edited_count_is_told(derived: Derived, values: dict[str, Any], told: list[str]) -> None:
+@pytest.mark.parametrize(("values", "reported"), EDITS.values(), ids=list(EDITS))
+def test_an_edited_count_is_told(derived: Derived, values: dict[str, Any], reported: list[str]) -> None:
     old = {name: text.encode() for name, text in derived.files.items()}
     assert drift(old, derived) == []
     old["expected.json"] = as_text({**derived.summary, **values}).encode()
-    assert drift(old, derived) == told
+    assert drift(old, derived) == reported
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "reported"),
     [
         (b"{", "what is recorded is not JSON"),
         (b"[" * 100_000, "what is recorded is not JSON"),
@@ -212,12 +212,12 @@ def test_an_edited_count_is_told(derived: Derived, values: dict[str, Any], told:
         (b"[]", "what is recorded is not an object"),
     ],
 )
-def test_a_damaged_recording_is_told(derived: Derived, content: bytes, told: str) -> None:
+def test_a_damaged_recording_is_told(derived: Derived, content: bytes, reported: str) -> None:
     old = {name: text.encode() for name, text in derived.files.items()} | {
         "expected.json": content,
         "trace.itf.json": content,
     }
-    assert drift(old, derived) == [f"expected.json: {told}", f"trace.itf.json: {told}"]
+    assert drift(old, derived) == [f"expected.json: {reported}", f"trace.itf.json: {reported}"]
 
 
 def test_other_bytes_of_the_same_content_are_told(derived: Derived) -> None:
@@ -232,23 +232,25 @@ def test_other_bytes_of_the_same_content_are_told(derived: Derived) -> None:
 
 
 def test_the_first_difference_of_a_trace_is_told(derived: Derived) -> None:
-    def told(edited: Any) -> list[str]:
+    def reported(edited: Any) -> list[str]:
         old = {name: text.encode() for name, text in derived.files.items()}
         return drift({**old, "trace.itf.json": json.dumps(edited).encode()}, derived)
 
     trace = json.loads(derived.files["trace.itf.json"])
     first, second, third = trace["states"]
-    assert told({**trace, "states": [first, second]}) == [
+    assert reported({**trace, "states": [first, second]}) == [
         "trace: it goes on to state 3 with skip(), recorded to end before"
     ]
-    assert told({**trace, "states": [first, second, third, second]}) == [
+    assert reported({**trace, "states": [first, second, third, second]}) == [
         "trace: it ends with state 3, recorded to go on with press(who=0)"
     ]
-    assert told({**trace, "states": [first, {**second, "presses": 2}, third]}) == [
+    assert reported({**trace, "states": [first, {**second, "presses": 2}, third]}) == [
         "trace: state 2.presses: 1, recorded 2"
     ]
-    assert told({**trace, "states": [{**first, "#meta": 1}, second, third], "vars": []})[0].startswith("trace: state 1")
-    assert told({**trace, "states": [1]}) == ["trace.itf.json: what is recorded has no states"]
+    assert reported({**trace, "states": [{**first, "#meta": 1}, second, third], "vars": []})[0].startswith(
+        "trace: state 1"
+    )
+    assert reported({**trace, "states": [1]}) == ["trace.itf.json: what is recorded has no states"]
 
 
 # --- what cannot run ------------------------------------------------------------------------------------------------

@@ -64,7 +64,7 @@ before-two = 3
 
 def test_of_several_lassos_the_page_tells_the_shortest(tmp_path: Path) -> None:
     """The first property by name has the longer lasso."""
-    derived = derive(read(scenario(tmp_path / "stops", SCENARIO, MODEL)), told=True)
+    derived = derive(read(scenario(tmp_path / "stops", SCENARIO, MODEL)), with_story=True)
     lengths = {name: found["length"] for name, found in derived.summary["liveness"].items()}
     assert lengths["after-three"] > lengths["before-two"]
     assert derived.story is not None

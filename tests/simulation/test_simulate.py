@@ -246,16 +246,20 @@ def test_nothing_is_said_to_hold(tmp_path: Path) -> None:
 
 def test_coverage_is_that_of_the_walks(tmp_path: Path) -> None:
     """The counter has only one walk: 0, 1, 2, 3, 0, ... In ten states it counts seven times and restarts twice."""
-    told = simulate(str(counter(tmp_path)), seed=5, walks=600, depth=10).extra["sampling"]
-    assert told["actions"] == {
+    reported = simulate(str(counter(tmp_path)), seed=5, walks=600, depth=10).extra["sampling"]
+    assert reported["actions"] == {
         "count": {"enabled": 600 * 7, "taken": 600 * 7},
         "start-again": {"enabled": 600 * 2, "taken": 600 * 2},
     }
-    assert (told["states_visited"], told["distinct_estimate"]) == (6_000, 4)
-    assert (told["goals"], told["goals_never_reached"]) == ({"is-seven": 0}, ["is-seven"])
-    assert told["bounds"] == {"top": 600}
-    assert told["ends"]["at the depth"] == 600
-    assert (told["lengths"]["least"], told["lengths"]["mean"], told["lengths"]["greatest"]) == (10, 10.0, 10)
+    assert (reported["states_visited"], reported["distinct_estimate"]) == (6_000, 4)
+    assert (reported["goals"], reported["goals_never_reached"]) == ({"is-seven": 0}, ["is-seven"])
+    assert reported["bounds"] == {"top": 600}
+    assert reported["ends"]["at the depth"] == 600
+    assert (reported["lengths"]["least"], reported["lengths"]["mean"], reported["lengths"]["greatest"]) == (
+        10,
+        10.0,
+        10,
+    )
 
 
 def test_a_seed_is_drawn_and_shown_where_none_is_given(tmp_path: Path) -> None:

@@ -30,14 +30,14 @@ def assert_same(of: TransitionSystem, walks: int, depth: int, seed: int) -> None
     ours, plain = sampled(of, walks, depth, seed), walked(of, seed, walks, depth)
     if not ours.seen.walks:
         reject()  # an initial state is wrong: nobody walks
-    told = summary(ours, walks)
+    reported = summary(ours, walks)
     assert Counter(dict(enumerate(ours.seen.taken.tolist()))) == plain.taken
     assert Counter(dict(enumerate(ours.seen.lengths.tolist()))) == plain.lengths
-    assert +Counter(told["ends"]) == plain.ends
-    assert +Counter(told["goals"] | told["bounds"]) == plain.reached
-    assert (told["states_visited"], told["constraint_rejected"]) == (plain.visited, plain.rejected)
+    assert +Counter(reported["ends"]) == plain.ends
+    assert +Counter(reported["goals"] | reported["bounds"]) == plain.reached
+    assert (reported["states_visited"], reported["constraint_rejected"]) == (plain.visited, plain.rejected)
     assert firsts(ours) == plain.first
-    assert told["distinct_estimate"] == pytest.approx(len(plain.states), rel=0.02)
+    assert reported["distinct_estimate"] == pytest.approx(len(plain.states), rel=0.02)
     assert_paths(of, ours, plain)
 
 

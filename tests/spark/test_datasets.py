@@ -247,7 +247,7 @@ def test_what_only_one_of_two_has_by_level_and_by_action(
     roots = [side.dataset.root for side in sides]
     said = run("analyze", roots[0], "--diff", roots[1], "--json", tmp_path / "a.json", "--master", "local[1]")
     assert said.code == 10
-    told = json.loads((tmp_path / "a.json").read_text())["difference"]
+    reported = json.loads((tmp_path / "a.json").read_text())["difference"]
     for i, (name, side) in enumerate(zip(("only_in_a", "only_in_b"), sides, strict=True)):
         first: dict[tuple[int, ...], int] = {}
         by_action: dict[str, set[tuple[int, ...]]] = {}
@@ -260,8 +260,8 @@ def test_what_only_one_of_two_has_by_level_and_by_action(
                         by_action.setdefault(action, set()).add(key(i, after))
         wanted = Counter(level for found, level in first.items() if found not in keys[1 - i])
         assert bool(wanted) == (side is kip_101)
-        assert told[name]["levels"] == {str(level): wanted[level] for level in sorted(wanted)}
-        assert told[name]["actions"] == {action: len(found) for action, found in sorted(by_action.items())}
+        assert reported[name]["levels"] == {str(level): wanted[level] for level in sorted(wanted)}
+        assert reported[name]["actions"] == {action: len(found) for action, found in sorted(by_action.items())}
         assert f"Only in {roots[i]}: {sum(wanted.values()):,} states (level, states)" in said.out.splitlines()
     if swapped:
         assert run("analyze", roots[0], "--diff", roots[0], "--master", "local[1]").code == 0
@@ -276,8 +276,10 @@ def test_equal_datasets_of_a_search_that_ended_early_differ_in_nothing(tmp_path:
         words = ("--engine", "spark", "--master", "local[1]", "--checkpoint", root, "--max-states", "200", "--quiet")
         assert run("check", "kip-320", "-s", "replicas=2", *words).code == 152
     said = run("analyze", roots[0], "--diff", roots[1], "--json", str(tmp_path / "d.json"), "--master", "local[1]")
-    told = json.loads((tmp_path / "d.json").read_text())["difference"]
-    assert [(side["levels"], side["actions"]) for side in (told["only_in_a"], told["only_in_b"])] == [({}, {})] * 2
+    reported = json.loads((tmp_path / "d.json").read_text())["difference"]
+    assert [(side["levels"], side["actions"]) for side in (reported["only_in_a"], reported["only_in_b"])] == [
+        ({}, {})
+    ] * 2
     assert said.code == 0
 
 

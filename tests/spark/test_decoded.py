@@ -234,16 +234,16 @@ def test_traces_are_the_canonical_ones(folder: Path, origin: Origin) -> None:
     wanted, found = check("truncate-to-hw", SETTINGS), table(folder, "traces").to_pylist()
     violated = {name: finding.trace for name, finding in wanted.findings.items() if finding.trace is not None}
     assert violated.keys() == {row["invariant"] for row in found} != set()
-    for name, told in violated.items():
+    for name, reported in violated.items():
         rows = [row for row in found if row["invariant"] == name]
-        assert [row["position"] for row in rows] == list(range(1, told.length + 1))
+        assert [row["position"] for row in rows] == list(range(1, reported.length + 1))
         assert [(row["step"], row["actor"]) for row in rows] == [
-            (None if step.label is None else str(step.label), step.actor) for step in told.steps
+            (None if step.label is None else str(step.label), step.actor) for step in reported.steps
         ]
         assert unpacked(origin, [row["state"] for row in rows]) == [
-            origin.interpreter.leaves(step.state) for step in told.steps
+            origin.interpreter.leaves(step.state) for step in reported.steps
         ]
-        assert [row[f"violates.{name}"] for row in rows] == [False] * (told.length - 1) + [True]
+        assert [row[f"violates.{name}"] for row in rows] == [False] * (reported.length - 1) + [True]
 
 
 # --- what docs/how-to/spark.md shows ----------------------------------------------------------------------------------

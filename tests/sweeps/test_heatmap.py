@@ -31,15 +31,15 @@ def test_verdict_and_length_over_two_settings(tmp_path: Path) -> None:
     assert run("sweep", tmp_path / "sweep.toml", *words).code == 12
     cells = json.loads((tmp_path / "json").read_text())["cells"]
     fields = [rect for rect in ElementTree.parse(tmp_path / "map.svg").iter(f"{SVG}rect") if len(rect)]
-    told = {rect[0].text for rect in fields}
-    assert len(told) == 5
+    reported = {rect[0].text for rect in fields}
+    assert len(reported) == 5
     for cell in cells[:4]:
         settings, found = (
             cell["settings"],
             f"{cell['verdict']}: {cell['lengths'].get('weak-isr')}".removesuffix(": None"),
         )
         at = f"max_leader_epoch={settings['max_leader_epoch']}, log_size={settings['log_size']}"
-        assert f"{at}: {found}, {cell['distinct']:,} states" in told
+        assert f"{at}: {found}, {cell['distinct']:,} states" in reported
     # Violated is what broken bounds make of kip-101; each verdict has a colour of its own, and place follows setting.
     assert {cell["verdict"] for cell in cells} == {"holds", "violated", "incomplete"}
     colours = {(str(rect[0].text).split(": ")[1].split(",")[0], rect.attrib["fill"]) for rect in fields}

@@ -124,8 +124,8 @@ def test_a_page_has_a_lane_and_a_card_for_each_member() -> None:
     result = check(Visitors, {"clients_": 2})
     trace_ = result.findings["somebody-is-at-home"].trace
     assert trace_ is not None
-    told = story(Visitors(clients_=2), trace_)
+    reported = story(Visitors(clients_=2), trace_)
     names = [f"{of} {number}" for of, count in (("client", 2), ("broker", 3)) for number in range(count)]
-    assert [lane["name"] for lane in told["lanes"]] == names
-    assert {row["owner"] for row in told["rows"]} == {None, *names}
-    assert [step["partners"] for step in told["steps"]] == [[], ["broker 0"], ["broker 1"]]
+    assert [lane["name"] for lane in reported["lanes"]] == names
+    assert {row["owner"] for row in reported["rows"]} == {None, *names}
+    assert [step["partners"] for step in reported["steps"]] == [[], ["broker 0"], ["broker 1"]]

@@ -43,20 +43,20 @@ def found(name: str) -> Fix:
     ],
 )
 def test_the_fix_acts_where_its_document_says(name: str, how: str, step: int) -> None:
-    told = found(name)
-    assert (told.how, told.step) == (how, step)
+    reported = found(name)
+    assert (reported.how, reported.step) == (how, step)
 
 
 def test_a_refusal_says_where_by_what_and_how_old_that_is() -> None:
-    told = found("v3-one-epoch-two-leaders")
-    assert told.changes == (("isr_write", "unconditional", "conditional"),)
-    assert told.where is not None
-    assert told.where.startswith("v3.py:")
-    assert (told.source, told.condition) == (
+    reported = found("v3-one-epoch-two-leaders")
+    assert reported.changes == (("isr_write", "unconditional", "conditional"),)
+    assert reported.where is not None
+    assert reported.where.startswith("v3.py:")
+    assert (reported.source, reported.condition) == (
         "state.version == replica.version",
         "state[0].version != replica[0][0].version",
     )
-    assert [(read.path, read.value, read.since) for read in told.reads] == [
+    assert [(read.path, read.value, read.since) for read in reported.reads] == [
         ("state[0].version", "1", 4),
         ("replica[0][0].version", "0", 1),
     ]
@@ -64,30 +64,32 @@ def test_a_refusal_says_where_by_what_and_how_old_that_is() -> None:
 
 def test_what_the_control_alone_has_is_told_with_its_age() -> None:
     """KIP-101: broker 0, which restarted in step 17, must ask its leader before it fetches."""
-    told = found("v3-lost-unflushed-tail")
-    assert (told.how, told.step) == ("refused", 18)
-    assert [(read.path, read.value, read.since) for read in told.reads] == [("replica[0][0].truncating", "true", 17)]
+    reported = found("v3-lost-unflushed-tail")
+    assert (reported.how, reported.step) == ("refused", 18)
+    assert [(read.path, read.value, read.since) for read in reported.reads] == [
+        ("replica[0][0].truncating", "true", 17)
+    ]
 
 
 def test_a_difference_is_told_with_what_it_was_computed_from() -> None:
-    told = found("kip-101")
-    assert [(d.path, d.here, d.fixed) for d in told.differs] == [("log[1]", "[]", "[0: (id 0, epoch 0)]")]
-    assert ("replica[1].high_watermark", "0", 1) in [(r.path, r.value, r.since) for r in told.rests_on]
-    assert told.changes == (("model", "kip-101", "kip-279"),)
+    reported = found("kip-101")
+    assert [(d.path, d.here, d.fixed) for d in reported.differs] == [("log[1]", "[]", "[0: (id 0, epoch 0)]")]
+    assert ("replica[1].high_watermark", "0", 1) in [(r.path, r.value, r.since) for r in reported.rests_on]
+    assert reported.changes == (("model", "kip-101", "kip-279"),)
 
 
 def test_a_fix_may_allow_every_step_and_go_on() -> None:
-    told = found("v2-isr-waits-for-a-write")
-    assert (told.how, told.step, told.verdict) == ("allows", None, "holds")
-    assert "expand-isr(p=0, b=0, follower=1)" in told.enabled
+    reported = found("v2-isr-waits-for-a-write")
+    assert (reported.how, reported.step, reported.verdict) == ("allows", None, "holds")
+    assert "expand-isr(p=0, b=0, follower=1)" in reported.enabled
 
 
 @pytest.mark.parametrize("name", ["kip-101", "kip-279", "v1-split-brain", "v3-one-epoch-two-leaders"])
 def test_an_unfixed_design_is_no_fix_of_itself(name: str) -> None:
     scenario, loaded, invariant, walked = walk(name)
     same = control("itself", loaded, scenario.settings, walked.model, loaded.name)
-    told = fix(walked, invariant, same)
-    assert (told.how, told.verdict, told.enabled, told.changes) == ("allows", "violated", (), ())
+    reported = fix(walked, invariant, same)
+    assert (reported.how, reported.verdict, reported.enabled, reported.changes) == ("allows", "violated", (), ())
 
 
 @pytest.mark.exhaustive
@@ -95,8 +97,8 @@ def test_an_unfixed_design_is_no_fix_of_itself(name: str) -> None:
 def test_every_control_that_ships_parts_from_its_trace_or_heals_it(name: str) -> None:
     scenario, loaded, invariant, walked = walk(name)
     for each in controls_of(scenario, loaded, {}):
-        told = fix(walked, invariant, each)
-        assert told.how != "allows" or told.verdict == "holds"
+        reported = fix(walked, invariant, each)
+        assert reported.how != "allows" or reported.verdict == "holds"
 
 
 TRACE = FOLDERS["truncate-to-hw"] / "trace.itf.json"
@@ -113,8 +115,12 @@ def test_replay_and_show_ask_for_a_control_by_name(tmp_path: Path) -> None:
     assert line in run("show", TRACE, "--control", "kip-101").out
     data = json.loads(path.read_text())
     Draft202012Validator(SCHEMA).validate(data)
-    (told,) = data["traces"][0]["why"]["fixes"]
-    assert (told["how"], told["step"], told["changes"]) == ("differs", 9, {"model": ["truncate-to-hw", "kip-101"]})
+    (reported,) = data["traces"][0]["why"]["fixes"]
+    assert (reported["how"], reported["step"], reported["changes"]) == (
+        "differs",
+        9,
+        {"model": ["truncate-to-hw", "kip-101"]},
+    )
 
 
 def test_a_line_does_not_wait_for_where_a_fix_acts_but_a_file_does(
@@ -161,16 +167,16 @@ def test_a_fix_of_several_settings_is_told_setting_by_setting_too(tmp_path: Path
     """Each setting is described as if it were the whole fix."""
     recorded = FOLDERS["v2-as-written"] / "trace.itf.json"
     run("replay", recorded, "--control", "v2-with-later-fixes", "--json", tmp_path / "all.json", "--quiet")
-    told = json.loads((tmp_path / "all.json").read_text())["traces"][0]["why"]["fixes"][0]
-    assert list(told["changes"]) == ["truncation", "lagging_replica", "new_epoch", "isr_write"]
-    assert [list(each["changes"]) for each in told["singly"]] == [[name] for name in told["changes"]]
-    for each in told["singly"]:
+    reported = json.loads((tmp_path / "all.json").read_text())["traces"][0]["why"]["fixes"][0]
+    assert list(reported["changes"]) == ["truncation", "lagging_replica", "new_epoch", "isr_write"]
+    assert [list(each["changes"]) for each in reported["singly"]] == [[name] for name in reported["changes"]]
+    for each in reported["singly"]:
         ((name, (_, value)),) = each["changes"].items()
         run("replay", recorded, "--control", f"{name}={value}", "--json", tmp_path / "one.json", "--quiet")
         (alone,) = json.loads((tmp_path / "one.json").read_text())["traces"][0]["why"]["fixes"]
         assert (each["how"], each["step"], each["verdict"]) == (alone["how"], alone["step"], alone["verdict"]), name
         assert alone["singly"] == []
-    assert len({each["how"] for each in told["singly"]}) > 1, "not all of them act"
+    assert len({each["how"] for each in reported["singly"]}) > 1, "not all of them act"
     text = run("show", recorded, "--control", "v2-with-later-fixes").out
     assert "Of its changes alone" in text
     assert "truncation = kip-279       allows every step, and the violation is there" in text

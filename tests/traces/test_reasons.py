@@ -26,9 +26,9 @@ SOME += ("v3-one-epoch-two-leaders", "v3-unclean-election", "majority-forgets-it
 
 def found(name: str) -> tuple[Walked, Reasons]:
     walked = walk(name)[3]
-    told = reasons(walked)
-    assert told is not None
-    return walked, told
+    reported = reasons(walked)
+    assert reported is not None
+    return walked, reported
 
 
 @pytest.mark.parametrize(
@@ -42,9 +42,9 @@ def found(name: str) -> tuple[Walked, Reasons]:
 def test_the_steps_of_a_trace_are_divided_as_one_does_by_hand(
     name: str, at_once: list[int], steps: list[list[int]]
 ) -> None:
-    _, told = found(name)
-    assert list(told.at_once) == at_once
-    assert [list(reason.steps) for reason in told.reasons] == steps
+    _, reported = found(name)
+    assert list(reported.at_once) == at_once
+    assert [list(reason.steps) for reason in reported.reasons] == steps
 
 
 @pytest.mark.parametrize("name", ["kip-101", "v1-split-brain", "v3-one-epoch-two-leaders"])
@@ -55,16 +55,16 @@ def test_a_check_tells_them_from_the_system_that_it_searched(name: str) -> None:
 
 
 def assert_divided(name: str) -> None:
-    walked, told = found(name)
-    divided = [step for reason in told.reasons for step in reason.steps]
+    walked, reported = found(name)
+    divided = [step for reason in reported.reasons for step in reason.steps]
     assert len(divided) == len(set(divided)), "each step is in one reason at most"
-    assert not set(divided) & set(told.at_once)
-    assert all(reason.steps[-1] == reason.end for reason in told.reasons), "an end is the last of its reason"
-    assert sorted({*divided, *told.at_once}) == sorted(told.needs)
-    assert all(need.step < k for k, needs in told.needs.items() for need in needs), "causes come before"
-    assert all(fact.text for reason in told.reasons for fact in reason.facts)
-    assert all(fact.since == 1 for fact in told.from_the_start)
-    assert all(2 <= k <= walked.length for k in told.needs)
+    assert not set(divided) & set(reported.at_once)
+    assert all(reason.steps[-1] == reason.end for reason in reported.reasons), "an end is the last of its reason"
+    assert sorted({*divided, *reported.at_once}) == sorted(reported.needs)
+    assert all(need.step < k for k, needs in reported.needs.items() for need in needs), "causes come before"
+    assert all(fact.text for reason in reported.reasons for fact in reason.facts)
+    assert all(fact.since == 1 for fact in reported.from_the_start)
+    assert all(2 <= k <= walked.length for k in reported.needs)
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -151,16 +151,16 @@ def test_scalars_are_called_as_their_leaves_are() -> None:
 
 
 def test_facts_are_told_as_people_write_them() -> None:
-    _, told = found("v3-stale-high-watermark")
-    assert [[fact.text for fact in reason.facts] for reason in told.reasons] == [
+    _, reported = found("v3-stale-high-watermark")
+    assert [[fact.text for fact in reason.facts] for reason in reported.reasons] == [
         ["log[0][1].length = 0", "up has 1"],
         ["committed[0].records.length = 1"],
         ["state[0].leader = 1"],
         ["replica[0][1].role = leader", "state[0].epoch = replica[0][1].epoch"],
     ]
-    _, told = found("kip-101")
-    assert [fact.text for fact in told.from_the_start] == ["quorum.isr has 1"]
-    assert [(need.step, need.text) for need in told.needs[8]] == [
+    _, reported = found("kip-101")
+    assert [fact.text for fact in reported.from_the_start] == ["quorum.isr has 1"]
+    assert [(need.step, need.text) for need in reported.needs[8]] == [
         (6, "log[0].length > log[1].length"),
         (7, "replica[1].leader = 0"),
     ]
@@ -168,8 +168,8 @@ def test_facts_are_told_as_people_write_them() -> None:
 
 def test_of_two_ways_to_a_step_the_shorter_one_is_not_told_again() -> None:
     """Step 5 of kip-101 rests on 2, and 6 on 5. So it is implied that 6 rests on 2, too."""
-    _, told = found("kip-101")
-    behind = {k: {need.step for need in needs} for k, needs in told.needs.items()}
+    _, reported = found("kip-101")
+    behind = {k: {need.step for need in needs} for k, needs in reported.needs.items()}
     for k, direct in behind.items():
         for a, b in pairwise(sorted(direct)):
             assert a not in behind[b], f"step {k}"

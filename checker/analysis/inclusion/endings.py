@@ -17,7 +17,7 @@ from typing import Any, Final, Literal
 from isrcheck.checker.analysis.inclusion.subset_construction import Found
 from isrcheck.checker.analysis.inclusion.visible_graph import Graph
 from isrcheck.checker.results.condition_text import Words
-from isrcheck.checker.results.result import Step, Trace, told_json
+from isrcheck.checker.results.result import Step, Trace, story_json
 from isrcheck.checker.results.state_text import label_text, part_text
 from isrcheck.checker.results.story import Difference, Read, Story
 from isrcheck.checker.trace.fixed_run import alike, false_conjunct, texts
@@ -77,10 +77,10 @@ class Endings:
         return self.other is not None and mine == [step.label for step in self.other.steps]
 
     def to_json(self) -> dict[str, Any]:
-        other = None if self.other is None else told_json(self.other, self.other_story)
+        other = None if self.other is None else story_json(self.other, self.other_story)
         return {
             "length": self.trace.length,
-            "trace": told_json(self.trace, self.story),
+            "trace": story_json(self.trace, self.story),
             "other": other,
             "ending": self.ending.to_json(),
         }
@@ -89,13 +89,13 @@ class Endings:
 def endings(left: Graph, right: Graph, found: Found) -> Endings:
     """The two endings of a difference, replayed by the reference semantics of both models."""
     trace = replayed(left, found.states, found.transitions)
-    told = story(left.interpreter.model, trace)
+    left_story = story(left.interpreter.model, trace)
     if not found.right:
-        return Endings(trace, told, None, None, Ending("absent"))
+        return Endings(trace, left_story, None, None, Ending("absent"))
     history = _history(left, found.states[:-1])
     states, transitions = _way(right, history, _nearest(left, right, found))
     other = replayed(right, states, transitions)
-    return Endings(trace, told, other, story(right.interpreter.model, other), _ending(left, right, trace, other))
+    return Endings(trace, left_story, other, story(right.interpreter.model, other), _ending(left, right, trace, other))
 
 
 def replayed(graph: Graph, states: Iterable[int], transitions: Iterable[int]) -> Trace:

@@ -54,14 +54,14 @@ class OneWay:
     endings: Endings | None = None
 
     def to_json(self) -> dict[str, Any]:
-        told = {} if self.endings is None else self.endings.to_json()
+        data = {} if self.endings is None else self.endings.to_json()
         return {
             "verdict": self.verdict,
             "equal_depth": self.depth,
             "pairs": self.pairs,
             "sets": self.sets,
             "stopped": self.stopped,
-            **told,
+            **data,
         }
 
 
@@ -112,7 +112,7 @@ class Histories:
     """
 
     def __init__(self, a: Side, b: Side, visible: Iterable[str] = ()) -> None:
-        self._sides = [replace(side, name=name) for side, name in zip((a, b), _told_apart(a, b), strict=True)]
+        self._sides = [replace(side, name=name) for side, name in zip((a, b), _distinct_names(a, b), strict=True)]
         with self._blaming():
             self._systems = [trace(side.model, {}) for side in self._sides]
             self._view = View(self._systems[0], self._systems[1], visible)
@@ -148,8 +148,8 @@ def compare(a: Side, b: Side, visible: Iterable[str] = (), bounds: Bounds = Boun
 def _one_way(left: Graph, right: Graph, bounds: Bounds) -> OneWay:
     answer: Answer = Inclusion(left, right, bounds).search()
     if answer.found is not None:
-        told = endings(left, right, answer.found)
-        return OneWay("found", answer.depth, answer.pairs, answer.sets, None, told)
+        both_endings = endings(left, right, answer.found)
+        return OneWay("found", answer.depth, answer.pairs, answer.sets, None, both_endings)
     if answer.stopped is not None:
         return OneWay("incomplete", answer.depth, answer.pairs, answer.sets, answer.stopped)
     return OneWay("none", None, answer.pairs, answer.sets)
@@ -162,7 +162,7 @@ def changed_settings(a: Side, b: Side) -> list[tuple[str, str | None, str | None
     return [(n, here.get(n), there.get(n)) for n in names if here.get(n) != there.get(n)]
 
 
-def _told_apart(a: Side, b: Side) -> tuple[str, str]:
+def _distinct_names(a: Side, b: Side) -> tuple[str, str]:
     """Different names for two sides. These are the sides' own names, if the own names differ.
 
     If the own names are equal, each name also has the side's values of the common settings that differ. If no common

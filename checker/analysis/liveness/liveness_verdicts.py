@@ -114,10 +114,10 @@ class Promised:
         if refusal is not None:
             raise AssertionError(f"the lasso for {name} is refused: {refusal}")
         kept = () if loop is None else tuple((k.obligation, k.state) for k in lasso.kept(self.fairness))
-        told = story(it.model, trace)
+        trace_story = story(it.model, trace)
         choice, shortest = shown.question.choice, shown.lasso.shortest
         return PropertyFinding(
-            "violated", sentence, kind, asked, choice, trace, shortest, kept, canonical=why is None, story=told
+            "violated", sentence, kind, asked, choice, trace, shortest, kept, canonical=why is None, story=trace_story
         )
 
 

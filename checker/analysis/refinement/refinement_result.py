@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from isrcheck.checker.analysis.refinement.refused_step import Change, begins_otherwise, refusals, sentence_of, told
+from isrcheck.checker.analysis.refinement.refused_step import (
+    Change,
+    begins_otherwise,
+    refusals,
+    refused_step,
+    sentence_of,
+)
 from isrcheck.checker.analysis.refinement.step_comparison import Refused, Watching
 from isrcheck.checker.analysis.result_builder import Judge
 from isrcheck.checker.results.exploration import Path
@@ -13,7 +19,7 @@ from isrcheck.checker.results.result import EvaluationFailure, Exit, Finding, Re
 from isrcheck.checker.results.story import Story
 from isrcheck.checker.trace.canonical import CanonicalPaths, back, walked
 from isrcheck.checker.trace.narration import story
-from isrcheck.checker.trace.refinement_replay import Implementation, retold, widened
+from isrcheck.checker.trace.refinement_replay import Implementation, widened, widened_story
 from isrcheck.checker.trace.trace_evaluation import Walked
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import EvaluationError
@@ -72,12 +78,12 @@ class Refined:
         }
         return replace(self.result, findings=findings, liveness=properties)
 
-    def _wider(self, trace: Trace | None, told: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
+    def _wider(self, trace: Trace | None, trace_story: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
         """The trace and the story of a finding, with the specification's states added. Empty if there is no trace."""
         if trace is None:
             return {}
         wider = widened(trace, self.specification, self.variables, beside)
-        return {"trace": wider, "story": None if told is None else retold(told, wider)}
+        return {"trace": wider, "story": None if trace_story is None else widened_story(trace_story, wider)}
 
     def to_json(self) -> dict[str, Any]:
         """The entries about the refinement, for the JSON of the result."""
@@ -152,7 +158,7 @@ class Verdicts:
         answer.beside = tuple(self.implementation.stands_for(state) for state in states)
         answer.refused = self._changes(answer.beside)
         result, allowed = answer.result, self.watching.allowed
-        result.findings[answer.name], answer.walked = told(
+        result.findings[answer.name], answer.walked = refused_step(
             self.implementation, allowed, answer.specification, shown, refused.whole
         )
         result.verdict, result.exit_code = "violated", Exit.VIOLATED

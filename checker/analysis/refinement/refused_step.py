@@ -109,7 +109,7 @@ def sentence_of(specification: str) -> str:
     return f"The model does only what {specification} allows."
 
 
-def told(
+def refused_step(
     implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
 ) -> tuple[Finding, Walked | None]:
     """The finding for a replayed trace, and the trace with a condition that its last step makes false (see `_walked`).

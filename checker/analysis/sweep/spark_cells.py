@@ -33,7 +33,7 @@ class Gathered:
 def outcomes(spark: Spark, cells: list[dict[str, Any]], heard: Callable[[int, dict[str, Any]], None]) -> None:
     """Reports the outcome of each cell once, in any order. Some outcomes are reported before the job ends."""
     ship(sys.modules[__name__])
-    told: Any = spark.context.accumulator({}, Gathered())
+    accumulator: Any = spark.context.accumulator({}, Gathered())
     known = set[int]()
 
     def tell(found: Outcomes) -> None:
@@ -42,12 +42,12 @@ def outcomes(spark: Spark, cells: list[dict[str, Any]], heard: Callable[[int, di
             heard(number, json.loads(found[number]))
 
     parts = min(len(cells), MOST_TASKS)
-    table = spark.session.range(0, len(cells), 1, parts).mapInArrow(doing(cells, told), OUTCOMES)
-    rows = spark.run(table.collect, lambda: tell(dict(told.value)), f"sweep of {len(cells)} checks")
+    table = spark.session.range(0, len(cells), 1, parts).mapInArrow(doing(cells, accumulator), OUTCOMES)
+    rows = spark.run(table.collect, lambda: tell(dict(accumulator.value)), f"sweep of {len(cells)} checks")
     tell(dict(map(tuple, rows)))
 
 
-def doing(cells: list[dict[str, Any]], told: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
+def doing(cells: list[dict[str, Any]], accumulator: Any) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """Returns a function for `mapInArrow`. The function takes the positions of cells and yields their outcomes."""
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
@@ -61,7 +61,7 @@ def doing(cells: list[dict[str, Any]], told: Any) -> Callable[[Iterable[Any]], I
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 outcome = json.dumps(process.ask(cells[number]))
-                told.add({number: outcome})
+                accumulator.add({number: outcome})
                 columns = [pa.array([number], pa.int32()), pa.array([outcome])]
                 yield pa.RecordBatch.from_arrays(columns, ["number", "outcome"])
 

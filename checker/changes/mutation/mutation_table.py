@@ -41,22 +41,22 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
     from isrcheck.checker.changes.mutation.mutant_verdicts import OUTCOMES
 
     counts = [(found.count(outcome), outcome) for outcome in OUTCOMES]
-    told = ", ".join(f"{n} {outcome}{_of_these(found, outcome)}" for n, outcome in counts if n)
+    listed = ", ".join(f"{n} {outcome}{_of_these(found, outcome)}" for n, outcome in counts if n)
     word, style = {
         Exit.HOLDS: ("NO SURVIVOR", "good"),
         Exit.LIMIT: ("NOT FINISHED", "open"),
     }.get(found.exit_code, ("SURVIVORS", "bad"))
     asked = ", ".join((*own.findings, *found.asked_properties))
     model = f"{own.model} ({plural(own.distinct, 'state')}; {asked})"
-    return f"{ink(style, word)}  {model}: {plural(len(found.verdicts), 'mutant')}{': ' if told else ''}{told}"
+    return f"{ink(style, word)}  {model}: {plural(len(found.verdicts), 'mutant')}{': ' if listed else ''}{listed}"
 
 
 def _of_these(found: Mutation, outcome: Outcome) -> str:
     """Says how many mutants have an outcome because of a property, and how many have the outcome in a scenario."""
     by_property = sum(v.outcome == outcome and v.lasso is not None for v in found.verdicts)
     counts = (by_property, "by a property"), (found.elsewhere(outcome), "in a scenario")
-    told = ", ".join(f"{n} {what}" for n, what in counts if n)
-    return f" ({told})" if told else ""
+    listed = ", ".join(f"{n} {what}" for n, what in counts if n)
+    return f" ({listed})" if listed else ""
 
 
 def _rows(found: Mutation, ink: Ink) -> list[str]:

@@ -66,7 +66,7 @@ class Differences:
 
 
 def differences(old: Model, new: Model) -> Differences:
-    """The differences of two models in text and meaning. Functions that describe steps (`told_...`) do not count."""
+    """The differences of two models in text and meaning, apart from the functions `describe_...`."""
     here, there = _functions(type(old)), _functions(type(new))
     gone = {n: f for n, f in here.items() if n not in there}
     come = {n: f for n, f in there.items() if n not in here}
@@ -87,11 +87,11 @@ def differences(old: Model, new: Model) -> Differences:
 def _functions(cls: type[Model]) -> dict[str, FunctionType]:
     """The functions of a model's classes, by name. A function of a subclass replaces that of a base class.
 
-    Generated functions and functions that describe steps (`told_...`) are left out.
+    Generated functions and functions that describe steps (`describe_...`) are left out.
     """
     found: dict[str, FunctionType] = {}
     for function in functions_of(cls):
-        if _written(function) is not None and not function.__name__.startswith("told_"):
+        if _written(function) is not None and not function.__name__.startswith("describe_"):
             found.setdefault(_name(function), function)
     return found
 

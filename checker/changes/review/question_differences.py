@@ -125,7 +125,7 @@ def _states(old: TransitionSystem, new: TransitionSystem) -> Iterator[str]:
 
 
 def _fairness(old: Side, new: Side) -> Iterator[tuple[str, str, str]]:
-    here, there = (side.fairness.told(side.model) for side in (old, new))
+    here, there = (side.fairness.by_action(side.model) for side in (old, new))
     for action in sorted(here.keys() & there.keys()):
         if here[action] != there[action]:
             yield action, here[action], there[action]

@@ -15,7 +15,7 @@ from isrcheck.checker.changes.review.review_sections import Section, sections
 from isrcheck.checker.changes.review.review_summary import essence
 from isrcheck.checker.report.github import escaped, fenced
 from isrcheck.checker.report.pages.page import page
-from isrcheck.checker.report.pages.trace_data import told_trace
+from isrcheck.checker.report.pages.trace_data import page_trace
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns
 
 
@@ -69,7 +69,7 @@ def _stories(found: Comparison) -> dict[str, Any]:
     """The behaviours that only one of the two models has, as traces in the form that the script of a page reads."""
     sides = (("new", found.new, found.b, found.a), ("gone", found.gone, found.a, found.b))
     return {
-        word: told_trace(mine.model, way.endings.trace)
+        word: page_trace(mine.model, way.endings.trace)
         | {"title": f"{word.capitalize()}: {mine.name} does this, {other.name} never does"}
         for word, way, mine, other in sides
         if way.endings is not None

@@ -148,8 +148,8 @@ def _behaviours(found: Comparison) -> Section:
     blocks = []
     for way, word, mine, other in ((found.new, "new", found.b, found.a), (found.gone, "gone", found.a, found.b)):
         if way.endings is not None:
-            told = endings_text(way.endings, mine.name, other.name)
-            blocks.append((f"What is {word}", "\n".join(told).strip("\n")))
+            text_lines = endings_text(way.endings, mine.name, other.name)
+            blocks.append((f"What is {word}", "\n".join(text_lines).strip("\n")))
     return Section("Behaviours", lines=tuple(lines), blocks=tuple(blocks))
 
 

@@ -197,8 +197,8 @@ def _way(way: OneWay, word: str) -> str:
         return f"Nothing is {word}."
     if way.endings is None:
         return f"Nothing is {word} up to {plural(way.depth or 0, 'state')}; the rest is open."
-    told, ending = way.endings.story.sentences, way.endings.ending
-    last = told[-1].sentence if told else "Another initial state."
+    sentences, ending = way.endings.story.sentences, way.endings.ending
+    last = sentences[-1].sentence if sentences else "Another initial state."
     refused = f" {_refused(ending)}" if ending.how == "refused" and word == "gone" else ""
     return f"{word.capitalize()}, in {plural(way.endings.trace.length, 'state')}: {last}{refused}"
 

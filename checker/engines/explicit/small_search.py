@@ -190,13 +190,13 @@ class SmallSearch(Levelwise):
             answer.stopped = stopped.reason
         except KeyboardInterrupt:
             answer.stopped = "interrupt"
-        return self._told(answer, deadlock)
+        return self._finished(answer, deadlock)
 
     def interrupted(self, deadlock: bool) -> Exploration:
         """The answer of this search, used if an interruption comes before the search for large spaces takes over."""
-        return self._told(Exploration(initial=len(self.system.initial), stopped="interrupt"), deadlock)
+        return self._finished(Exploration(initial=len(self.system.initial), stopped="interrupt"), deadlock)
 
-    def _told(self, answer: Exploration, deadlock: bool) -> Exploration:
+    def _finished(self, answer: Exploration, deadlock: bool) -> Exploration:
         self._fold(answer)
         if answer.stopped in ("time", "interrupt"):
             self._partial(answer, deadlock)

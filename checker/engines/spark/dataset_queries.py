@@ -201,8 +201,8 @@ def decode(spark: Spark, dataset: Dataset, kernel: Kernel, traces: Mapping[str, 
     _written(spark, states, f"{to}/states", label(dataset, "states, decoded"), by_level=True)
     if header["transitions_kept"]:
         listed = [[x.number - 1, e["path"], e["sha256"]] for x in dataset.levels for e in x.transitions]
-        told = {"root": dataset.root, "files": listed, "steps": _told(kernel)}
-        steps = spark.over(len(listed), decoder.steps(told), STEPS)
+        step_query = {"root": dataset.root, "files": listed, "steps": _step_texts(kernel)}
+        steps = spark.over(len(listed), decoder.steps(step_query), STEPS)
         _written(spark, steps, f"{to}/transitions", label(dataset, "transitions, decoded"), by_level=True)
     schema = ", ".join(["invariant string, position int, action string, actor string, step string", *of_state])
     rows = [row for name, trace in traces.items() for row in _rows(query, kernel, name, trace)]
@@ -214,7 +214,7 @@ def _written(spark: Spark, table: Any, to: str, what: str, by_level: bool = Fals
     spark.run(lambda: write.parquet(to), lambda: None, what)
 
 
-def _told(kernel: Kernel) -> list[dict[str, str]]:
+def _step_texts(kernel: Kernel) -> list[dict[str, str]]:
     """The action, the actor and the text of each transition."""
     return [{"action": t.label.action, "actor": t.actor, "step": str(t.label)} for t in kernel.system.transitions]
 

@@ -128,7 +128,7 @@ def steps(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """
 
     def run(batches: Iterable[Any]) -> Iterator[Any]:
-        told = {name: pa.array([row[name] for row in query["steps"]]) for name in ("action", "actor", "step")}
+        texts = {name: pa.array([row[name] for row in query["steps"]]) for name in ("action", "actor", "step")}
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 level, path, sha256 = query["files"][number]
@@ -139,7 +139,7 @@ def steps(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
                     for rows in file.iter_batches(1 << 16):
                         columns = {"level": pa.array(np.full(len(rows), level, dtype=np.int32))}
                         columns |= {end: rows[end].cast(pa.binary()) for end in ("source", "target")}
-                        columns |= {name: names.take(rows["transition"]) for name, names in told.items()}
+                        columns |= {name: names.take(rows["transition"]) for name, names in texts.items()}
                         yield pa.RecordBatch.from_pydict({**columns, "counted": rows["counted"]})
 
     return run

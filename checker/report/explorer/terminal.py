@@ -66,7 +66,7 @@ class Terminal:
             case "w":
                 return self._refused(rest)
             case "p":
-                return self._told()
+                return self._story_lines()
         if word.startswith("="):
             text = f"{word[1:]} {rest}".strip()
             return [f"{INNER}{self.walking.evaluated(self._path(), text)['values'][-1]}"]
@@ -141,7 +141,7 @@ class Terminal:
             lines += columns(why["values"], " " * 9)
         return lines + ([f"{INNER}and {len(found) - MOST} more"] if len(found) > MOST else [])
 
-    def _told(self) -> list[str]:
+    def _story_lines(self) -> list[str]:
         steps = self.here["story"]["steps"]
         return [
             line

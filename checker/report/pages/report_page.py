@@ -9,7 +9,7 @@ from markupsafe import Markup
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.report.counterexample_text import property_text
 from isrcheck.checker.report.pages.page import page
-from isrcheck.checker.report.pages.trace_data import told_traces
+from isrcheck.checker.report.pages.trace_data import page_traces
 from isrcheck.checker.report.result_text import finding_text, note_on, uncovered, vacuity, verdict_line
 from isrcheck.checker.results.drawing import Panel, plotted, svg
 from isrcheck.checker.results.result import Result
@@ -23,7 +23,7 @@ PLOTTED: Final = 7
 
 def report_page(result: Result, loaded: LoadedModel) -> str:
     """The HTML of the page about a result."""
-    stories = told_traces(result, loaded.cls(**result.settings))
+    stories = page_traces(result, loaded.cls(**result.settings))
     return page("report.html", stories, report=_report(result, loaded), stories=stories)
 
 

@@ -201,14 +201,14 @@ def _joined(blocks: list[_Block]) -> str:
 
 def _pictures(number: int, title: str, scenario: str, story: Story) -> Iterator[Slide]:
     """The slides with a scenario's trace. Each slide is a picture of at most `STEPS` steps."""
-    told = story(scenario)
-    last = len(told["steps"])
+    data = story(scenario)
+    last = len(data["steps"])
     count = ceil((last - 1) / STEPS)
     size = ceil((last - 1) / count)
     for first in range(2, last + 1, size):
         steps = range(first, min(first + size, last + 1))
-        drawn = base64.b64encode(picture(told, steps, 0).encode()).decode()
-        words = " ".join(f"{k}: {told['steps'][k - 1]['sentence']}" for k in steps)
+        drawn = base64.b64encode(picture(data, steps, 0).encode()).decode()
+        words = " ".join(f"{k}: {data['steps'][k - 1]['sentence']}" for k in steps)
         image = Markup('<img class="trace" src="data:image/svg+xml;base64,{}" alt="{}">').format(drawn, words)
         yield Slide(number, f"{title}: steps {steps[0]} to {steps[-1]}", image, "picture")
 

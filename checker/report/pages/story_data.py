@@ -20,7 +20,7 @@ from isrcheck.checker.results.state_text import label_text, text_of
 from isrcheck.checker.results.story import Lane
 from isrcheck.checker.trace.narration import lane_of, logs
 from isrcheck.model.language.decorators import Action
-from isrcheck.model.language.descriptions import told
+from isrcheck.model.language.descriptions import describe
 from isrcheck.model.language.domains import Broker, Domain, Per, Record, Sequence_, Value
 from isrcheck.model.language.model import Model
 from isrcheck.model.semantics.concrete_values import State
@@ -147,14 +147,14 @@ def story(model: Model, trace: Trace) -> dict[str, Any]:
 
 def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
     """The data of a step. If the loop of a lasso begins or closes at this step, the sentence says so."""
-    told = step["sentence"]
+    words = step["sentence"]
     if trace.loop is not None and trace.stays and i == trace.loop:
-        told = f"{told} From here on nothing happens, for ever."
+        words = f"{words} From here on nothing happens, for ever."
     elif trace.loop is not None and i == trace.loop + 1:
-        told = f"From here on, for ever: {told}"
+        words = f"From here on, for ever: {words}"
     if trace.loop is not None and not trace.stays and i == trace.length - 1:
-        told = f"{told} This is state {trace.loop + 1} again, and so on."
-    return step | {"sentence": told}
+        words = f"{words} This is state {trace.loop + 1} again, and so on."
+    return step | {"sentence": words}
 
 
 def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:
@@ -171,7 +171,7 @@ def partners(model: Model, label: Label, actor: str) -> list[str]:
 
 def sentence(model: Model, label: Label, before: State, after: State) -> str:
     """The sentence about an action instance, with a capital letter and a full stop."""
-    text = told(model, label, before, after)
+    text = describe(model, label, before, after)
     return f"{text[0].upper()}{text[1:]}."
 
 

@@ -51,7 +51,7 @@ def _beside(fix: Fix, run: Run) -> dict[str, Any]:
     }
 
 
-def told_traces(result: Result, model: Model) -> dict[str, Any]:
+def page_traces(result: Result, model: Model) -> dict[str, Any]:
     """The traces by number from 1, each with the invariants or the property that it violates.
 
     Traces that violate invariants come first, from the shortest to the longest. Invariants with equal traces share one
@@ -61,28 +61,28 @@ def told_traces(result: Result, model: Model) -> dict[str, Any]:
     found: list[tuple[Trace, dict[str, Any]]] = []
     for name, finding in violated(result):
         assert finding.trace is not None
-        known = [told for trace, told in found if trace == finding.trace]
+        known = [pages for trace, pages in found if trace == finding.trace]
         if not known:
-            known = [told_trace(model, finding.trace) | {"beside": beside(finding)}]
+            known = [page_trace(model, finding.trace) | {"beside": beside(finding)}]
             found.append((finding.trace, known[0]))
         known[0]["falsified"].append(falsified(name, finding))
-    told = [told for _, told in found]
-    for each in told:
+    pages = [pages for _, pages in found]
+    for each in pages:
         each["title"] = "Counterexample: " + ", ".join(one["name"] for one in each["falsified"])
     lassos = [
         (broken.trace, name, broken) for name, broken in sorted(result.liveness.items()) if broken.trace is not None
     ]
     for trace, name, broken in sorted(lassos, key=lambda each: each[0].length):
-        lasso = told_trace(model, trace)
+        lasso = page_trace(model, trace)
         lasso["falsified"].append(falsified_property(name, broken))
-        told.append(lasso | {"title": f"Counterexample: {name}{choice_text(broken)}"})
+        pages.append(lasso | {"title": f"Counterexample: {name}{choice_text(broken)}"})
     if result.evaluation is not None:
-        failing = told_trace(model, result.evaluation.trace)
-        told.append(failing | {"title": "Evaluation error: how to get there"})
-    return {str(i): each for i, each in enumerate(told, 1)}
+        failing = page_trace(model, result.evaluation.trace)
+        pages.append(failing | {"title": "Evaluation error: how to get there"})
+    return {str(i): each for i, each in enumerate(pages, 1)}
 
 
-def told_trace(model: Model, trace: Trace) -> dict[str, Any]:
+def page_trace(model: Model, trace: Trace) -> dict[str, Any]:
     """A trace in the form that the script of a page reads."""
     return {**story(model, trace), "title": "Trace", "falsified": [], "beside": [], "for_ever": trace.loop is not None}
 
@@ -106,7 +106,7 @@ def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
     """The reasons for a violation as data of a page: each has a letter, its steps, and its facts in words."""
     if reasons is None:
         return None
-    told = [
+    each_reason = [
         {
             "letter": ascii_lowercase[i % len(ascii_lowercase)],
             "end": reason.end,
@@ -117,7 +117,7 @@ def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
         for i, reason in enumerate(reasons.reasons)
     ]
     start = [fact.text for fact in reasons.from_the_start]
-    return {"at_once": list(reasons.at_once), "each": told, "from_the_start": start}
+    return {"at_once": list(reasons.at_once), "each": each_reason, "from_the_start": start}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
@@ -166,12 +166,12 @@ def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
     each = each.side_by_side()
     trace, refusal = each.outcome.trace, each.outcome.refusal
     allowed = trace if refusal is None else replace(trace, steps=trace.steps[: max(refusal.state - 1, 1)])
-    told = told_trace(interpreter.model, allowed)
+    each_reason = page_trace(interpreter.model, allowed)
     refused = [] if refusal is None else each.text().splitlines()
     found = [] if each.finding is None else [falsified(each.recording.title, each.finding)]
     if each.broken is not None:
         found = [falsified_property(each.recording.title, each.broken)]
     if each.against is not None:
         refused = each.text().splitlines()
-    told["beside"] = [] if each.finding is None else beside(each.finding)
-    return {**told, "title": each.recording.title, "falsified": found, "refused": refused}
+    each_reason["beside"] = [] if each.finding is None else beside(each.finding)
+    return {**each_reason, "title": each.recording.title, "falsified": found, "refused": refused}

@@ -82,6 +82,6 @@ class AlterPartitionManager(PartitionRegistration):
         request.stage = "asked"
         request.said_version = 0
 
-    def told_lose_response(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_lose_response(self, old: Any, new: Any, p: int, b: Any) -> str:
         request = new.alteration[p][b]
         return f"the answer to {b} is lost; it asks again for ISR {request.isr} at version {request.version}"

@@ -126,7 +126,7 @@ class BrokerLifecycle(Partition):
             self.note_unclean_stop(s, b)
         self.stop(s, b, on_disk)
 
-    def told_crash(self, old: Any, new: Any, b: Any, on_disk: int) -> str:
+    def describe_crash(self, old: Any, new: Any, b: Any, on_disk: int) -> str:
         did = "is shut down, and the controller not told" if self.clean_crashes else "is killed"
         return f"{b} {did}{self.lost_in_words(old, new, b)}"
 
@@ -148,7 +148,7 @@ class BrokerLifecycle(Partition):
             s.replica[p][b].high_watermark = 0
         self.fail_delayed(s, b)
 
-    def told_handle_log_dir_failure(self, old: Any, new: Any, b: Any) -> str:
+    def describe_handle_log_dir_failure(self, old: Any, new: Any, b: Any) -> str:
         return f"the directory of {b} fails, with its log{self.lost_in_words(old, new, b)}"
 
     def lose_partition(self, s: KraftState, p: int, b: Any) -> None:
@@ -167,7 +167,7 @@ class BrokerLifecycle(Partition):
         self.note_unclean_stop(s, b)
         self.stop(s, b, on_disk, kept)
 
-    def told_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int, on_disk: int) -> str:
+    def describe_crash_with_loss(self, old: Any, new: Any, b: Any, kept: int, on_disk: int) -> str:
         reached = f"only {kept} of the records" if kept else "nothing"
         return f"{b} crashes, and {reached} of its log had reached its disk{self.lost_in_words(old, new, b)}"
 
@@ -177,7 +177,7 @@ class BrokerLifecycle(Partition):
         s.require(s.stopping.has(b))
         self.stop(s, b, None)
 
-    def told_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
+    def describe_finish_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} stops at last{self.lost_in_words(old, new, b)}"
 
     def stop(self, s: KraftState, b: Any, on_disk: int | None, kept: int | None = None) -> None:
@@ -240,7 +240,7 @@ class BrokerLifecycle(Partition):
             found = found | s.offline.has(b)
         return found
 
-    def told_register_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+    def describe_register_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"{b} starts and registers, in broker epoch {new.broker_epoch[b]}: {self.led_in_words(old, new, 0)}"
 
     def lost_in_words(self, old: Any, new: Any, b: Any) -> str:

@@ -75,7 +75,7 @@ class BrokerMetadataPublisher(Partition):
         self.make_leader(s, 0, b, image)
         self.go_on(s, b, to)
 
-    def told_apply_local_leaders(self, old: Any, new: Any, b: Any, to: int) -> str:
+    def describe_apply_local_leaders(self, old: Any, new: Any, b: Any, to: int) -> str:
         before, after = old.replica[0][b], new.replica[0][b]
         said = old.metadata[to].partition[0]
         past = self.skipped_in_words(old, b, to)
@@ -101,7 +101,7 @@ class BrokerMetadataPublisher(Partition):
         self.make_follower(s, 0, b, image)
         self.go_on(s, b, to)
 
-    def told_apply_local_followers(self, old: Any, new: Any, b: Any, to: int) -> str:
+    def describe_apply_local_followers(self, old: Any, new: Any, b: Any, to: int) -> str:
         said, before = old.metadata[to].partition[0], old.replica[0][b]
         whom = "nobody leads" if said.leader is None else f"{said.leader} leads"
         past = self.skipped_in_words(old, b, to)
@@ -122,7 +122,7 @@ class BrokerMetadataPublisher(Partition):
         s.replica[0][b].high_watermark = 0
         self.go_on(s, b, to)
 
-    def told_stop_partitions(self, old: Any, new: Any, b: Any, to: int) -> str:
+    def describe_stop_partitions(self, old: Any, new: Any, b: Any, to: int) -> str:
         past, had = self.skipped_in_words(old, b, to), len(old.log[0][b])
         return f"{b} hears{past} that it is no replica any more, and deletes its log, log end {had}"
 
@@ -135,7 +135,7 @@ class BrokerMetadataPublisher(Partition):
             s.require(~gone)
         self.go_on(s, b, to)
 
-    def told_update_metadata_cache(self, old: Any, new: Any, b: Any, to: int) -> str:
+    def describe_update_metadata_cache(self, old: Any, new: Any, b: Any, to: int) -> str:
         image = old.metadata[to]
         words = [f"brokers {image.live} are active"]
         if self.restarts:

@@ -68,7 +68,7 @@ class ClusterControl(MetadataLog):
         s.expiries += 1
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
 
-    def told_fence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+    def describe_fence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"the session of {b} ends, and the controller fences it: {self.led_in_words(old, new, 0)}"
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller", where=lambda m: m.restarts)
@@ -77,7 +77,7 @@ class ClusterControl(MetadataLog):
         s.require(s.live.has(b), ~s.up.has(b))
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
 
-    def told_fence_stopped_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+    def describe_fence_stopped_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"the session of {b}, which has stopped, ends: {self.led_in_words(old, new, 0)}"
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller")
@@ -93,7 +93,7 @@ class ClusterControl(MetadataLog):
             changes[p] = self.only_where(s, p, nobody, self.build(s, p, state.isr, leader, active, elects=nobody))
         self.commit_change(s, changes, live=active)
 
-    def told_unfence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+    def describe_unfence_broker(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"the controller hears of {b} again and unfences it: {self.led_in_words(old, new, 0)}"
 
     # --- controlled shutdown ----------------------------------------------------------------------------------------
@@ -109,5 +109,5 @@ class ClusterControl(MetadataLog):
         s.stopping = s.stopping | {b}
         self.commit_change(s, self.without(s, b, leader), live=s.live - {b})
 
-    def told_begin_controlled_shutdown(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+    def describe_begin_controlled_shutdown(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"{b} tells the controller that it shuts down: {self.led_in_words(old, new, 0)}"

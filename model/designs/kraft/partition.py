@@ -252,7 +252,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         s.require(self.leads(s, p, b), after.high_watermark > x.high_watermark)
         self.store(s, p, b, after)
 
-    def told_look_again(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_look_again(self, old: Any, new: Any, p: int, b: Any) -> str:
         return f"{b} looks at its high watermark{self.commit_in_words(old, new, p, b)}"
 
     # --- who joins the ISR ------------------------------------------------------------------------------------------
@@ -316,7 +316,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         self.submit(s, p, b, self.request(s, b, x, x.isr - lagging), True)
         s.replica[p][b].pending = x.isr - lagging
 
-    def told_shrink_isr(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_shrink_isr(self, old: Any, new: Any, p: int, b: Any) -> str:
         replica = new.replica[p][b]
         lagging = listed(f for f in self.brokers if f in replica.isr and f not in replica.pending)
         return f"{b} has seen {lagging} lag too long, and asks for ISR {replica.pending} at version {replica.version}"
@@ -332,7 +332,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         s.require(self.leads(s, p, b), s.caught_up[p][b].has(follower))
         s.caught_up[p][b] = s.caught_up[p][b] - {follower}
 
-    def told_lag_time_passes(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
+    def describe_lag_time_passes(self, old: Any, new: Any, p: int, b: Any, follower: Any) -> str:
         return f"for longer than replica.lag.time.max.ms {b} has not seen {follower} at its log end"
 
     # --- a record of metadata ---------------------------------------------------------------------------------------
@@ -421,7 +421,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         s.next_record_id += 1
         self.store(s, p, b, self.raised(b, x), written=(i, end))
 
-    def told_append_records_to_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_append_records_to_leader(self, old: Any, new: Any, p: int, b: Any) -> str:
         at, written = len(old.log[p][b]), new.log[p][b][-1]
         where = f"offset {at}, epoch {written.epoch}"
         return f"a producer with acks=all writes record {written.id} to {self.who_leads(old, p, b)}: {where}" + (
@@ -455,7 +455,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
         self.store(s, p, b, self.raised(b, after, granted), granted | refused)
         self.forget_alteration(s, p, b)
 
-    def told_handle_alter_partition_response(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_handle_alter_partition_response(self, old: Any, new: Any, p: int, b: Any) -> str:
         request, before, after = old.alteration[p][b], old.replica[p][b], new.replica[p][b]
         answer = request.stage.upper().replace("-", "_")
         if request.stage == "success" and after.version == request.said_version != before.version:
@@ -480,6 +480,8 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
     def commit_in_words(self, old: Any, new: Any, p: int, b: Any) -> str:
         """Words for a high watermark that rises, and for records that are acknowledged. Empty without such a change."""
         before, after = old.replica[p][b].high_watermark, new.replica[p][b].high_watermark
-        told = [str(i) for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
+        acknowledged = [str(i) for i in range(self.max_records) if new.acknowledged[i] and not old.acknowledged[i]]
         words = f"; its high watermark {before} -> {after}" if after != before else ""
-        return words + (f", and the producer of record {' and '.join(told)} is told that it is safe" if told else "")
+        return words + (
+            f", and the producer of record {' and '.join(acknowledged)} is told that it is safe" if acknowledged else ""
+        )

@@ -91,6 +91,6 @@ class ProducePurgatory(UnifiedLog):
         return some(s.committed[p].records.length > 0 for p in self.all_partitions)
 
     @goal
-    def producer_is_told(self, s: KraftState) -> Any:
+    def producer_is_acknowledged(self, s: KraftState) -> Any:
         """A producer with acks=all is told that its record is safe."""
         return some(s.acknowledged[i] for i in range(self.max_records))

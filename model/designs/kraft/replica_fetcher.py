@@ -257,14 +257,14 @@ class ReplicaFetcher(Partition):
     def is_news(self, s: KraftState, p: int, follower: Any, leader: Any, read: dict[str, Any], x: Leading) -> Any:
         """Whether a fetch changes the follower or what the leader knows. The model leaves out all other fetches."""
         old, before = s.replica[p][leader], self.followers_of(s, p, leader)
-        told = (read["kind"] != "nothing") | (
+        has_news = (read["kind"] != "nothing") | (
             minimum(read["high_watermark"], s.log[p][follower].length) != s.replica[p][follower].high_watermark
         )
         learnt = (x.followers.ends[follower] != before.ends[follower]) | (x.pending != old.pending)
         learnt = learnt | (x.followers.caught_up != before.caught_up) | (x.high_watermark != old.high_watermark)
         if self.restarts:
             learnt = learnt | (x.followers.broker_epochs[follower] != before.broker_epochs[follower])
-        return told | learnt
+        return has_news | learnt
 
     @action(p=any_partition, follower=broker, leader=broker, actor="leader")
     def fetch_records(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
@@ -299,7 +299,7 @@ class ReplicaFetcher(Partition):
         self.truncate_log(s, p, follower, length)
         s.replica[p][follower].high_watermark = minimum(s.replica[p][follower].high_watermark, length)
 
-    def told_fetch_offset_and_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_fetch_offset_and_truncate(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         asks = f"{follower} asks {leader}, which knows no epoch as late as that of its last record"
         return f"{asks}: it {self.taken_in_words(old, new, p, follower)}"
 
@@ -327,7 +327,7 @@ class ReplicaFetcher(Partition):
         if self.restarts:
             unnoted.broker_epoch = s.broker_epoch[follower]
 
-    def told_read_records(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_read_records(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         offset = new.unnoted[p][leader][follower].offset
         asks = f"{follower} asks {self.who_leads(old, p, leader)} for offset {offset}"
         return f"{asks}: {leader} reads for it, and notes nothing yet"
@@ -350,7 +350,7 @@ class ReplicaFetcher(Partition):
         s.unnoted[p][leader][follower] = self.nothing_read
         self.store(s, p, leader, x, where)
 
-    def told_update_follower_fetch_state(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_update_follower_fetch_state(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         read, now = old.unnoted[p][leader][follower], old.replica[p][leader].epoch
         late = f", though it leads in epoch {now} by now" if now != read.epoch else ""
         if self.restarts and read.broker_epoch != old.broker_epoch[follower]:
@@ -363,7 +363,7 @@ class ReplicaFetcher(Partition):
             did = f"has read for {follower} at offset {read.offset} in epoch {read.epoch}{late}, and notes nothing new"
         return f"{leader} {did}{wants}{self.commit_in_words(old, new, p, leader)}"
 
-    def told_fetch_records(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_fetch_records(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         offset, known = len(old.log[p][follower]), new.known_end[p][leader][follower]
         asks = f"{follower} asks {self.who_leads(old, p, leader)} for offset {offset}"
         if self.fetch == "two-steps":
@@ -391,9 +391,9 @@ class ReplicaFetcher(Partition):
         noted = self.epoch_noted(cache, answer["record"].epoch, own.length)
         s.log[p][follower] = when(has, own.appended(answer["record"]), cut)
         s.epoch_cache[p][follower] = when(has, noted, when(diverges, self.epochs_below(cache, length), cache))
-        told = minimum(answer["high_watermark"], length + when(has, 1, 0))
+        reported = minimum(answer["high_watermark"], length + when(has, 1, 0))
         kept = minimum(replica.high_watermark, length)
-        replica.high_watermark = when(where, when(diverges, kept, told), replica.high_watermark)
+        replica.high_watermark = when(where, when(diverges, kept, reported), replica.high_watermark)
 
     def says_diverging(self, kind: Any) -> Any:
         diverges = kind == "diverging"
@@ -424,7 +424,7 @@ class ReplicaFetcher(Partition):
         self.take_answer(s, p, follower, said, takes)
         s.answer[p][follower][leader] = left
 
-    def told_process_fetch_request(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
+    def describe_process_fetch_request(self, old: Any, new: Any, p: int, follower: Any, leader: Any) -> str:
         answer, replica = old.answer[p][follower][leader], old.replica[p][follower]
         late = f" (it follows in epoch {replica.epoch} by now)" if answer.epoch != replica.epoch else ""
         of = f"the answer of {leader} of epoch {answer.epoch}, {self.answer_in_words(answer)}"
@@ -452,7 +452,7 @@ class ReplicaFetcher(Partition):
     def taken_in_words(self, old: Any, new: Any, p: int, follower: Any) -> str:
         """Words for what an answer does to a follower's log and high watermark."""
         before, after = old.log[p][follower], new.log[p][follower]
-        passed, told = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
+        passed, now = old.replica[p][follower].high_watermark, new.replica[p][follower].high_watermark
         if len(after) > len(before):
             did = f"appends record {after[-1].id} of epoch {after[-1].epoch}"
         elif len(after) < len(before):
@@ -460,4 +460,4 @@ class ReplicaFetcher(Partition):
             did = f"truncates {lost}, log end {becomes(len(before), len(after))}"
         else:
             did = f"keeps its log, log end {len(after)}"
-        return did + (f", high watermark {passed} -> {told}" if passed != told else "")
+        return did + (f", high watermark {passed} -> {now}" if passed != now else "")

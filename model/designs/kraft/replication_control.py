@@ -149,7 +149,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         _, assigned = self.completed(s.alteration[p][b].isr, self.assignment_of(s, p))
         return False if assigned is None else ~assigned.replicas.has(b)
 
-    def told_alter_partition(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_alter_partition(self, old: Any, new: Any, p: int, b: Any) -> str:
         request, answer = old.alteration[p][b], new.alteration[p][b].stage
         asks = f"the controller handles the request of {b} for ISR {request.isr} at version {request.version}"
         if not answer.startswith("success"):
@@ -167,7 +167,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         self.commit_change(s, {p: self.build(s, p, request.isr, leader, s.live)})
         request.stage = "new-leader-elected"
 
-    def told_alter_partition_and_elect(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
+    def describe_alter_partition_and_elect(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
         asks = f"the controller handles the request of {b} for ISR {old.alteration[p][b].isr}"
         return f"{asks}, which completes the reassignment: {self.led_in_words(old, new, p)}"
 
@@ -205,7 +205,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         registration = {**change.registration, "version": state.version + 1}
         self.commit_change(s, {p: change._replace(registration=registration, changed=True)})
 
-    def told_alter_partition_reassignments(self, old: Any, new: Any, p: int, target: Any, leader: Any) -> str:
+    def describe_alter_partition_reassignments(self, old: Any, new: Any, p: int, target: Any, leader: Any) -> str:
         now = old.state[p].replicas
         return f"an operator asks for replicas {target} in place of {now}: {self.led_in_words(old, new, p)}"
 
@@ -225,7 +225,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         s.require(~state.adding.is_empty | ~state.removing.is_empty, ~isr.is_empty)
         self.commit_change(s, {p: self.build(s, p, isr, leader, s.live, assignment=self.reverted(s, p))})
 
-    def told_cancel_partition_reassignment(self, old: Any, new: Any, p: int, leader: Any) -> str:
+    def describe_cancel_partition_reassignment(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"an operator cancels the reassignment: {self.led_in_words(old, new, p)}"
 
     # --- elections --------------------------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
             s.require(state.replicas.has(leader))
         self.commit_change(s, {p: self.build(s, p, state.isr, leader, s.live, elects=False)})
 
-    def told_elect_preferred_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
+    def describe_elect_preferred_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"the controller elects the preferred leader {leader}: {self.change_in_words(old, new, p)}"
 
     @action(p=any_partition, leader=broker, actor="operator", perturbation=True, where=lambda m: m.unclean_elections)
@@ -252,7 +252,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         s.unclean_elections += 1
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live, unclean=True)})
 
-    def told_elect_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
+    def describe_elect_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"an operator asks for a leader, unclean if need be: {self.led_in_words(old, new, p)}"
 
     @action(
@@ -270,7 +270,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         s.require(s.state[p].leader.is_none)
         self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live)})
 
-    def told_elect_leader_for_leaderless_partition(self, old: Any, new: Any, p: int, leader: Any) -> str:
+    def describe_elect_leader_for_leaderless_partition(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"the controller finds the partition without a leader: {self.led_in_words(old, new, p)}"
 
     # --- directories ------------------------------------------------------------------------------------------------
@@ -306,7 +306,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
             change = change._replace(elr=change.elr - change.elr, last_leader=last)
         self.commit_change(s, {p: change._replace(registration=registration, changed=True)})
 
-    def told_handle_assign_replicas_to_dirs(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
+    def describe_handle_assign_replicas_to_dirs(self, old: Any, new: Any, p: int, b: Any, leader: Any) -> str:
         return f"{b} tells the controller in which directory its replica is: {self.led_in_words(old, new, p)}"
 
     @action(b=broker, leader=somebody_or_nobody, actor="controller", where=lambda m: m.directory_failures)
@@ -326,7 +326,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         self.commit_change(s, changes)
         s.without_directory = s.without_directory | {b}
 
-    def told_handle_directories_offline(self, old: Any, new: Any, b: Any, leader: Any) -> str:
+    def describe_handle_directories_offline(self, old: Any, new: Any, b: Any, leader: Any) -> str:
         return f"the controller hears that the directory of {b} has failed: {self.led_in_words(old, new, 0)}"
 
     def elr_of(self, s: KraftState, p: int) -> Any:
@@ -343,7 +343,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         s.require(~s.min_isr_changed)
         self.commit_change(s, {p: self.cleared(s, p) for p in self.all_partitions}, min_isr_changes=True)
 
-    def told_incremental_alter_configs(self, old: Any, new: Any) -> str:
+    def describe_incremental_alter_configs(self, old: Any, new: Any) -> str:
         said = f"an operator changes min.insync.replicas from {self.min_isr} to {self.min_isr_then}"
         return f"{said}: {self.change_in_words(old, new, 0)}"
 

@@ -151,7 +151,7 @@ class UnifiedLog(Part):
                 found = when((log.length > offset) & begins, found.appended({"epoch": epoch, "start": offset}), found)
             s.epoch_cache[p][b] = found
 
-    def told_maybe_replace_current_with_future_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
+    def describe_maybe_replace_current_with_future_replica(self, old: Any, new: Any, p: int, b: Any) -> str:
         before, after = (" and ".join(f"{x.epoch}" for x in y.epoch_cache[p][b]) for y in (old, new))
         forgot = f", and knows of epochs {after or 'none'} where it knew of {before}" if after != before else ""
         return f"{b} has moved its log to another directory{forgot}"
