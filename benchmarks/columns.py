@@ -74,14 +74,14 @@ def least(work: Callable[[], Any]) -> float:
 
 
 Way = tuple[float, float, float]
-"""The seconds before the first state, and the nanoseconds to expand and to judge one state."""
+"""The seconds before the first state, and the nanoseconds to expand and to evaluate one state."""
 
 
 def measured(
-    begin: Callable[[], Any], expand: Callable[[Words], Any], judge: Callable[[Words], Any], states: Words
+    begin: Callable[[], Any], expand: Callable[[Words], Any], evaluate: Callable[[Words], Any], states: Words
 ) -> Way:
     batches = [states[i : i + BATCH] for i in range(0, len(states), BATCH)]
-    seconds = [least(lambda work=work: [work(batch) for batch in batches]) for work in (expand, judge)]
+    seconds = [least(lambda work=work: [work(batch) for batch in batches]) for work in (expand, evaluate)]
     return least(begin), *(1e9 * each / len(states) for each in seconds)
 
 
@@ -90,9 +90,9 @@ def with_columns(kernel: Kernel, states: Words) -> Way:
 
     def begin() -> None:
         fresh = Kernel(kernel.system)
-        fresh.expand(few), fresh.judge(few)
+        fresh.expand(few), fresh.evaluate(few)
 
-    return measured(begin, kernel.expand, kernel.judge, states)
+    return measured(begin, kernel.expand, kernel.evaluate, states)
 
 
 def with_compiled_code(kernel: Kernel, states: Words) -> Way:
@@ -104,10 +104,10 @@ def with_compiled_code(kernel: Kernel, states: Words) -> Way:
     def expand(batch: Words) -> None:
         code["expand"](batch.ctypes.data, len(batch), successors.ctypes.data, 0, 0, tally.ctypes.data)
 
-    def judge(batch: Words) -> None:
-        code["judge"](batch.ctypes.data, len(batch), verdicts.ctypes.data)
+    def evaluate(batch: Words) -> None:
+        code["evaluate"](batch.ctypes.data, len(batch), verdicts.ctypes.data)
 
-    return measured(lambda: Kernel(kernel.system).code, expand, judge, states)
+    return measured(lambda: Kernel(kernel.system).code, expand, evaluate, states)
 
 
 def main() -> None:
@@ -121,13 +121,13 @@ def main() -> None:
     for name in arguments.names:
         kernel = kernel_of(name)
         states = first_states(kernel)
-        wanted = (*kernel.expand(states), kernel.judge(states))
+        wanted = (*kernel.expand(states), kernel.evaluate(states))
         ways = {"columns": with_columns(kernel, states)}
         for kind in ("host", *arguments.kinds):
             llvm_compiler._processor = HOST if kind == "host" else lambda kind=kind: (kind, "")
             compiled = Kernel(kernel.system)
             ways[kind] = with_compiled_code(compiled, states)
-            found = (*compiled.expand(states), compiled.judge(states))
+            found = (*compiled.expand(states), compiled.evaluate(states))
             assert all(np.array_equal(a, b) for a, b in zip(wanted, found, strict=True))
         for kind, (begins, expands, judges) in ways.items():
             print(f"{name:32}{kind:12}{len(states):8,}{begins:12.2f}{expands:12.0f}{judges:12.0f}", flush=True)

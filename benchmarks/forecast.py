@@ -60,7 +60,7 @@ def levels_of(model: str, settings: dict[str, Any]) -> list[int]:
     return check(model, settings, profile="bare", invariants=[], keep_going=True).levels
 
 
-def judged(levels: list[int], known: int) -> tuple[str, float | None]:
+def evaluated(levels: list[int], known: int) -> tuple[str, float | None]:
     """Whether the true number is in the range forecast from the first `known` levels, and the width of this range."""
     expected = forecast(levels[:known])
     if expected is None:
@@ -78,8 +78,8 @@ def table(title: str, runs: list[tuple[str, dict[str, Any]]]) -> None:
         name = f"{model} {' '.join(f'{k}={v}' for k, v in settings.items())}"
         name = f"{model} {'/'.join(str(settings[n]) for n in NAMES)}" if set(NAMES) <= set(settings) else name
         for share in SHARES:
-            at[share].append(judged(levels, max(1, round(len(levels) * share))))
-        every += [judged(levels, n) for n in range(1, len(levels))]
+            at[share].append(evaluated(levels, max(1, round(len(levels) * share))))
+        every += [evaluated(levels, n) for n in range(1, len(levels))]
         cells = (f"{word} x{width:.1f}" if width else word for word, width in (at[share][-1] for share in SHARES))
         print(f"{name[:43]:44}{sum(levels):12,}{len(levels):8}" + "".join(f"{cell:>12}" for cell in cells), flush=True)
     for title, answers in [

@@ -42,11 +42,11 @@ def cost(sizes: list[int]) -> None:
     for _ in range(2):  # in the first round code may have to be compiled
         plain = check(with_history(Kip320), settings, invariants=[], workers=1)
         found = refine("kip-320", settings, specification="replicated-log", workers=1)
-    alone, judged = plain.seconds["search"], found.result.seconds["search"]
+    alone, evaluated = plain.seconds["search"], found.result.seconds["search"]
     steps = found.result.generated_total - found.result.initial_states
     print(
-        f"{plain.distinct:,} states, {steps:,} steps: search {alone:.2f} s, with each step judged {judged:.2f} s, "
-        f"{judged / alone:.1f} times; {found.result.verdict}"
+        f"{plain.distinct:,} states, {steps:,} steps: search {alone:.2f} s, with each step judged {evaluated:.2f} s, "
+        f"{evaluated / alone:.1f} times; {found.result.verdict}"
     )
 
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from isrcheck.checker.analysis.free_memory import free_memory
-from isrcheck.checker.analysis.result_builder import Judge
+from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.kernel.exchanges import Member
 from isrcheck.checker.kernel.interchangeable import why_distinguishable
@@ -155,8 +155,8 @@ def check(
             began = time.perf_counter()
             found, paths, labels = _search(engine, interpreter, system, question)
             tell("counterexample")
-            judge = Judge(loaded.name, interpreter, system, found, paths, labels)
-            result = judge.result(engine, deadlock, fail_on_vacuity, limits)
+            builder = ResultBuilder(loaded.name, interpreter, system, found, paths, labels)
+            result = builder.result(engine, deadlock, fail_on_vacuity, limits)
             result.profile = begins_with
             if found.stopped == "memory" and engine == "local" and storing.kind == "memory":
                 result.reason = f"{result.reason}; --store disk needs a small part of it"
@@ -165,7 +165,7 @@ def check(
                 asking = time.perf_counter()
                 from isrcheck.checker.analysis.liveness.liveness_verdicts import Promised
 
-                Promised(judge, fairness, within).add_to(result, paths, began)
+                Promised(builder, fairness, within).add_to(result, paths, began)
                 found.seconds["liveness"] = time.perf_counter() - asking
     result.unasked = loaded.unasked() if invariants is None else []
     compare = {"symmetry": compared} if symmetry else {}

@@ -23,7 +23,7 @@ DEADLOCK: Final = "No instance of any action is enabled."
 
 
 @dataclass
-class Judge:
+class ResultBuilder:
     """Makes verdicts and traces from the findings of an engine.
 
     `system` is the searched system. For each action instance of the engine, `numbers` has the index of the same

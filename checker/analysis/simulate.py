@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from isrcheck.checker.analysis.check import resolved
-from isrcheck.checker.analysis.result_builder import Judge
+from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.engines.explicit.search import processors
 from isrcheck.checker.engines.explicit.search import search as explore
 from isrcheck.checker.engines.simulation.path_reduction import shortened
@@ -88,8 +88,8 @@ def simulate(
         tell("counterexample")
         paths = _Shown(sampled, system)
         found, numbers = _answer(sampled, paths, asked), _numbers(interpreter, system)
-        judge = Judge(loaded.name, interpreter, system, found, paths, numbers)
-        result = judge.result("simulation", deadlock, False, Limits(seconds=seconds))
+        builder = ResultBuilder(loaded.name, interpreter, system, found, paths, numbers)
+        result = builder.result("simulation", deadlock, False, Limits(seconds=seconds))
         result.profile = begins_with
     result.reason = _reason(sampled, asked, seconds) if result.verdict == "incomplete" else result.reason
     result.extra = {"sampling": summary(sampled, asked, instance.goals_switched_off) | {"shortened": paths.to_json()}}
@@ -192,8 +192,8 @@ class _Shown:
         """
         path = shortened(self.sampled, name)
         known = nearby.expanded if name == STUCK else nearby.depth
-        judged = name not in (FAILING, MEANINGLESS) and len(path.instances) <= known
-        if judged or not path.instances:
+        is_shortest = name not in (FAILING, MEANINGLESS) and len(path.instances) <= known
+        if is_shortest or not path.instances:
             self.proved.add(name)
         return path
 

@@ -12,17 +12,17 @@ from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.analysis.result_builder import Judge
+    from isrcheck.checker.analysis.result_builder import ResultBuilder
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.header import Origin
 
 
-def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
+def result_builder_of(spark: Any, dataset: Dataset, origin: Origin) -> ResultBuilder:
     """The judge (`checker/analysis/result_builder.py`) that finds canonical traces in the stored levels of a dataset.
 
     The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
     """
-    from isrcheck.checker.analysis.result_builder import Judge
+    from isrcheck.checker.analysis.result_builder import ResultBuilder
     from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
     from isrcheck.checker.engines.spark.dataset_queries import stored_levels
     from isrcheck.checker.results.exploration import Exploration
@@ -33,7 +33,7 @@ def judge_of(spark: Any, dataset: Dataset, origin: Origin) -> Judge:
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     order = [numbers[t.label] for t in system.transitions]
     paths = StoredPaths(levels, [interpreter.actors[n] for n in order])
-    return Judge(origin.loaded.name, interpreter, system, Exploration(), paths, order)
+    return ResultBuilder(origin.loaded.name, interpreter, system, Exploration(), paths, order)
 
 
 @click.command("analyze", short_help="Says what is in a dataset of states.")
@@ -134,9 +134,9 @@ def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], 
     """
     from isrcheck.checker.engines.spark.dataset_queries import decode
 
-    judge = judge_of(spark, dataset, origin)
+    builder = result_builder_of(spark, dataset, origin)
     first = {name: found["first_level"] for name, found in data["invariants"].items()}
-    traces = {name: judge.violating(name, level) for name, level in first.items() if level is not None}
+    traces = {name: builder.violating(name, level) for name, level in first.items() if level is not None}
     decode(spark, dataset, origin.kernel, traces, to)
 
 

@@ -63,7 +63,7 @@ def datasets(
     """Counts the states of the dataset `one` that `other` lacks, shows a trace to one of them, and ends the command."""
     outputs.require_different()
     outputs.require_writable()
-    from isrcheck.checker.cli.analyze import judge_of
+    from isrcheck.checker.cli.analyze import result_builder_of
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.dataset_summary import whole
     from isrcheck.checker.datasets.header import origin_of
@@ -86,8 +86,8 @@ def datasets(
         found = dataset_queries.difference(spark, *datasets, shared)
         trace = None
         if found.first is not None and found.least is not None:
-            judge = judge_of(spark, datasets[0], origins[0])
-            trace = judge.replayed(judge.paths.to_state(found.least, found.first))
+            builder = result_builder_of(spark, datasets[0], origins[0])
+            trace = builder.replayed(builder.paths.to_state(found.least, found.first))
     data = _data(datasets, shared, found, trace, whole(datasets[1]))
     outputs.print("\n".join(_text(data, trace)))
     series = {f"only in {one}": list(found.levels.values())}

@@ -171,7 +171,7 @@ def _regressions(
     scenarios = [each for each in readable if not isinstance(each, Regression)]
     answers = in_order(derive, scenarios, workers, _killed)
     for each in readable:
-        yield each if isinstance(each, Regression) else _judged(each, next(answers), update)
+        yield each if isinstance(each, Regression) else _regression(each, next(answers), update)
 
 
 def _read(pair: tuple[Path, Path]) -> Scenario | Regression:
@@ -213,7 +213,7 @@ def _blame(error: BaseException) -> tuple[str, int]:
 # --- judging --------------------------------------------------------------------------------------------------------
 
 
-def _judged(scenario: Scenario, timed: Answer, update: bool) -> Regression:
+def _regression(scenario: Scenario, timed: Answer, update: bool) -> Regression:
     answer, seconds = timed
     outcome = Regression(scenario.name, str(scenario.folder), scenario=scenario, seconds=seconds)
     if isinstance(answer, tuple):

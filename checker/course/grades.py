@@ -87,5 +87,5 @@ def asked_of(ask: Ask, answer: Path) -> Criterion:
     )
     require_meaning(result)
     shown = command(f"{answer}:{ask.model}", ask.settings, ask.invariants, ask.liveness)
-    judge = unheld(result, ask.goals, ask.fires) if ask.expect == "holds" else unbroken(result, ask.invariants)
-    return Criterion(ask.title, not judge, tuple(judge), shortest(result), shown)
+    problems = unheld(result, ask.goals, ask.fires) if ask.expect == "holds" else unbroken(result, ask.invariants)
+    return Criterion(ask.title, not problems, tuple(problems), shortest(result), shown)

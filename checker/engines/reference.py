@@ -129,7 +129,7 @@ class _Tally:
 
         Records the state if a predicate is undefined in it.
         """
-        answers = self.interpreter.judged(state, predicates)
+        answers = self.interpreter.evaluated(state, predicates)
         if None in answers.values():
             self.meaningless.append(self.interpreter.leaves(state))
         return {name for name, answer in answers.items() if answer in wanted}
@@ -209,7 +209,7 @@ class ReferenceLevels:
 
     def edges_into_violation(self, level: int, invariant: str) -> Edges:
         predicate = {invariant: self.interpreter.invariants[invariant]}
-        return self._edges(level, None, lambda state: self.interpreter.judged(state, predicate)[invariant] is False)
+        return self._edges(level, None, lambda state: self.interpreter.evaluated(state, predicate)[invariant] is False)
 
     def edges_into(self, level: int, targets: list[State]) -> Edges:
         wanted = set(targets)

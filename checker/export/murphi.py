@@ -36,17 +36,17 @@ Parts = tuple[str, ...]
 """The texts of an expression: for a set, a Boolean for each broker; otherwise one text."""
 
 
-def murphi(system: TransitionSystem, judged: bool = True) -> str:
-    """The text of a model. With `judged` the text also has the invariants, and checks that each step is defined.
+def murphi(system: TransitionSystem, with_checks: bool = True) -> str:
+    """The text of a model. With `with_checks` the text also has the invariants, and checks that each step is defined.
 
     Raises `UnknownName` if a guard is too large for Murphi.
     """
-    return _Murphi(system, judged).text()
+    return _Murphi(system, with_checks).text()
 
 
 class _Murphi:
-    def __init__(self, system: TransitionSystem, judged: bool) -> None:
-        self.system, self.judged = system, judged
+    def __init__(self, system: TransitionSystem, with_checks: bool) -> None:
+        self.system, self.with_checks = system, with_checks
         self.names = identifiers((leaf.path for leaf in system.leaves), RESERVED)
         self.inside = and_(*(c.holds for c in system.constraints))
         kinds = [leaf.high.bit_length() for leaf in system.leaves if leaf.kind == "set"]
@@ -56,10 +56,10 @@ class _Murphi:
         inside, outside = initial_states(self.system)
         starts = [line for i, x in enumerate(inside) for line in self._start(i, self._set(x))]
         # The initial states outside the constraints are also judged, but the search goes on with another initial state.
-        for i, x in enumerate(outside, len(inside)) if self.judged else ():
+        for i, x in enumerate(outside, len(inside)) if self.with_checks else ():
             starts += self._start(i, [*self._set(x), *self._asserted(), *self._set(inside[0])])
         rules = [line for name, group in by_action(self.system).items() for line in self._action(name, group)]
-        asked = self.system.invariants if self.judged else ()
+        asked = self.system.invariants if self.with_checks else ()
         invariants = [line for p in asked for line in self._invariant(p)]
         declared = [f"  {x}" for leaf in self.system.leaves for x in self._declared(leaf)]
         head = [f"-- {line}" for line in heading(self.system)]
@@ -108,17 +108,17 @@ class _Murphi:
                 declared.append(f"  next_{name}: {kind};")
                 steps.append(f"  next_{name} := {_as(part, leaf, t.updates[leaf.index])};")
         changed = [(name, _type(x.kind, x.low, x.high)) for x in leaves for name in self._leaf(x)]
-        judged = self._meaningful(t.failure) if self.judged else ([], [])
+        checks = self._meaningful(t.failure) if self.with_checks else ([], [])
         kept = self._stay(changed) if self.inside is not TRUE else ([], [])
-        beyond = self._asserted() if self.judged and kept[1] else []
+        beyond = self._asserted() if self.with_checks and kept[1] else []
         return [
             f'rule "{t.label}"',
             f"  {guard[0]}",
             "==>",
             "var",
-            *dict.fromkeys([*judged[0], *declared, *kept[0]]),
+            *dict.fromkeys([*checks[0], *declared, *kept[0]]),
             "begin",
-            *judged[1],
+            *checks[1],
             *steps,
             *(f"  old_{name} := {name};" for name, _ in changed if kept[1]),
             *(f"  {name} := next_{name};" for name, _ in changed),

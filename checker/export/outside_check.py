@@ -96,16 +96,16 @@ def rumur(
     version = _run(["rumur", "--version"], folder, seconds)
     switches = ["--deadlock-detection", "off", "--counterexample-trace", "off", "--symmetry-reduction", "off"]
 
-    def searched(judged: bool) -> str:
-        (folder / "model.m").write_text(murphi(system, judged), encoding="utf-8")
+    def searched(with_checks: bool) -> str:
+        (folder / "model.m").write_text(murphi(system, with_checks), encoding="utf-8")
         _run(["rumur", "--threads", "1", *switches, "--output", "model.c", "model.m"], folder, seconds)
         _run(["gcc", _optimised(steps), "-std=c11", "-mcx16", "-o", "model", "model.c", "-lpthread"], folder, seconds)
-        return _run(["prlimit", f"--as={memory}", "./model"], folder, seconds, failing=judged)
+        return _run(["prlimit", f"--as={memory}", "./model"], folder, seconds, failing=with_checks)
 
-    said = searched(judged=True)
+    said = searched(with_checks=True)
     violated = "No error found" not in said
     if violated:
-        said = searched(judged=False)
+        said = searched(with_checks=False)
     distinct = _number(r"(\d+) states", said, "rumur")
     fired = _number(r"(\d+) rules fired", said, "rumur")
     return Found("rumur", _version(version), distinct, fired + len(system.initial), violated)

@@ -48,7 +48,7 @@ class _Promela:
         self.scratch: dict[str, None] = {}
 
     def text(self) -> str:
-        judge = self._judge()
+        assertions = self._assertions()
         body = [line for action, group in by_action(self.system).items() for line in self._action(action, group)]
         inside, outside = initial_states(self.system)
         starts = [line for leaves in inside for line in self._start(leaves)]
@@ -64,7 +64,7 @@ class _Promela:
             "",
             *(f"hidden int {name};" for name in self.scratch),
             "",
-            *judge,
+            *assertions,
             "",
             "active proctype model() {",
             "  if",
@@ -138,7 +138,7 @@ class _Promela:
         steps = [f"       {name} = {text};" for name, _, text in found.named]
         return [*steps, f"       assert({found.roots[0]});"]
 
-    def _judge(self) -> list[str]:
+    def _assertions(self) -> list[str]:
         """The lines of a Promela macro (`inline`) that asserts that each invariant is defined and true."""
         lines = []
         for predicate in self.system.invariants:

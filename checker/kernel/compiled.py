@@ -119,9 +119,9 @@ class Kernel:
         """The owner hash of each state (see `isrcheck.checker.kernel.layout`)."""
         return self._functions.hashes(np.ascontiguousarray(states))
 
-    def judge(self, states: Words) -> Words:
+    def evaluate(self, states: Words) -> Words:
         """The verdict bits of each state, shape (states, words of a verdict)."""
-        return self._functions.judge(np.ascontiguousarray(states))
+        return self._functions.evaluate(np.ascontiguousarray(states))
 
 
 class Compiled:
@@ -149,7 +149,7 @@ class Compiled:
         self._calls["hashes"](states.ctypes.data, len(states), out.ctypes.data)
         return out
 
-    def judge(self, states: Words) -> Words:
+    def evaluate(self, states: Words) -> Words:
         out = np.empty((len(states), self._kernel.verdicts.words), dtype=np.uint64)
-        self._calls["judge"](states.ctypes.data, len(states), out.ctypes.data)
+        self._calls["evaluate"](states.ctypes.data, len(states), out.ctypes.data)
         return out

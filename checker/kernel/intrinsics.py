@@ -184,7 +184,7 @@ def call_failures(builder: Any, function: Any, *arguments: Any) -> Any:
 
 @instruction("void", *["int64"] * 4)
 def call_batch(builder: Any, function: Any, *arguments: Any) -> None:
-    """Calls `hashes`, `judge`, `survey` or a similar function with states, their number, and an array for results."""
+    """Calls `hashes`, `evaluate`, `survey` or the like with states, their number, and an array for results."""
     _called(builder, ir.VoidType(), function, arguments)
 
 

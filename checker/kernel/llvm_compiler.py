@@ -21,7 +21,7 @@ SIGNATURES: Final[Mapping[str, tuple[int, bool]]] = {
     "expand": (6, True),
     "failures": (4, True),
     "hashes": (3, False),
-    "judge": (3, False),
+    "evaluate": (3, False),
     "survey": (3, False),
 }
 """For each function, the number of its arguments (integers and addresses), and whether it returns an integer."""

@@ -12,7 +12,7 @@
     these instances. The arrays need as much room as those of `expand`.
 `hashes(states, n, out)`
     Writes the owner hash of each state.
-`judge(states, n, out)`
+`evaluate(states, n, out)`
     Writes the verdict bits of each state (see `isrcheck.checker.kernel.verdict_bits`), in as many words as these bits
     need.
 `survey(states, n, totals)`
@@ -70,7 +70,7 @@ def kernel_text(system: TransitionSystem, layout: Layout, bits: Sequence[Express
     for transition in system.transitions:
         require_fitting((transition.guard, transition.failure, *transition.updates.values()))
     require_fitting(bits)
-    always = [expand(system, layout), _hashes(layout), _judge(layout, bits), _survey(layout, bits)]
+    always = [expand(system, layout), _hashes(layout), _evaluate(layout, bits), _survey(layout, bits)]
     modules = [always, [failures(system, layout)]]
     return MODULE.join("\n".join([DECLARATIONS, *functions]) for functions in modules)
 
@@ -115,8 +115,8 @@ def _verdicts(loop: Groups, layout: Layout, bits: Sequence[Expression]) -> list[
     return [list(octet) for octet in zip(*words, strict=True)]
 
 
-def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
-    loop = Groups("void @judge(ptr %states, i64 %n, ptr %out)", layout.words)
+def _evaluate(layout: Layout, bits: Sequence[Expression]) -> str:
+    loop = Groups("void @evaluate(ptr %states, i64 %n, ptr %out)", layout.words)
     size = (len(bits) + 63) // 64
     room(loop.writer, "%written", WORD * size)
     for word in range(size):
@@ -128,9 +128,9 @@ def _judge(layout: Layout, bits: Sequence[Expression]) -> str:
 
 
 def _survey(layout: Layout, bits: Sequence[Expression]) -> str:
-    """Writes `survey`, which calls `judge` on blocks of states.
+    """Writes `survey`, which calls `evaluate` on blocks of states.
 
-    `survey` has no copy of the code of `judge`, because this code is long if there are many verdict bits.
+    `survey` has no copy of the code of `evaluate`, because this code is long if there are many verdict bits.
     """
     words, size = layout.words, (len(bits) + 63) // 64
     totals = "\n".join(
@@ -157,7 +157,7 @@ some:
   %count = call i64 @llvm.smin.i64(i64 %left, i64 {SURVEYED})
   %offset = mul i64 %index, {words}
   %place = getelementptr i64, ptr %states, i64 %offset
-  call void @judge(ptr %place, i64 %count, ptr %verdicts)
+  call void @evaluate(ptr %place, i64 %count, ptr %verdicts)
   br label %rows
 rows:
   %i = phi i64 [ 0, %some ], [ %next, %rows ]

@@ -75,7 +75,7 @@ def failures(system: TransitionSystem, layout: Layout) -> Program:
     return _flags(flags, layout)
 
 
-def judgement(bits: Sequence[Expression], layout: Layout) -> Program:
+def evaluation(bits: Sequence[Expression], layout: Layout) -> Program:
     return _flags({number: bit for number, bit in enumerate(bits) if bit is not FALSE}, layout)
 
 
@@ -99,7 +99,7 @@ class Columns:
         self._actions = np.array([system.actions.index(t.label.action) for t in system.transitions], dtype=np.int64)
         self._expanding: Program | None = None
         self._failing: Program | None = None
-        self._judging: Program | None = None
+        self._evaluation: Program | None = None
         require_fitting(self._all())
 
     def _all(self) -> Iterable[Expression]:
@@ -143,20 +143,20 @@ class Columns:
         sources, transitions = [np.empty(0, dtype=np.int64)], [np.empty(0, dtype=np.int64)]
         for start, block in _blocks(states):
             bits = np.zeros((len(block), len(self._system.transitions) // 64 + 1), dtype="<u8")
-            self._failing.judge(block, bits)
+            self._failing.evaluate(block, bits)
             source, which = np.nonzero(np.unpackbits(bits.view(np.uint8), axis=1, bitorder="little"))
             order = np.lexsort((source, which, source // BLOCK))
             sources.append(source[order] + start)
             transitions.append(which[order])
         return np.concatenate(sources), np.concatenate(transitions)
 
-    def judge(self, states: Words) -> Words:
+    def evaluate(self, states: Words) -> Words:
         """The verdict bits of each state, shape (states, words of a verdict)."""
-        if self._judging is None:
-            self._judging = judgement(self._bits, self._layout)
+        if self._evaluation is None:
+            self._evaluation = evaluation(self._bits, self._layout)
         out = np.zeros((len(states), (len(self._bits) + 63) // 64), dtype=np.uint64)
         for start, block in _blocks(states):
-            self._judging.judge(block, out[start : start + len(block)])
+            self._evaluation.evaluate(block, out[start : start + len(block)])
         return out
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:

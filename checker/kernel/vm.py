@@ -148,10 +148,10 @@ class Program:
         )  # fmt: skip
         return Expanded(rows, positions, transitions, self._numbers, counts, self._degrees[:n], failing)
 
-    def judge(self, states: Words, out: Words) -> None:
+    def evaluate(self, states: Words, out: Words) -> None:
         """Sets bits in each state's verdict (a row of `out`): a bit for each part whose flag holds in the state."""
         self._read(states)
-        machine()["judge"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
+        machine()["evaluate"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
 
 
 def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]) -> list[int]:

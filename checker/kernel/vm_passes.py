@@ -21,7 +21,7 @@ lowest bit of this address is set if the column has 64-bit integers. (Columns ar
     group, the successors are sorted by part. Writes the sorted successors to `rows`. For each of them, writes the lane
     of its source plus `first` to `positions`, and the number of its transition to `transitions`. `starts` has the
     position of the first successor of each group. The call overwrites `starts`.
-`judge(parts, count, lanes, out, words)`
+`evaluate(parts, count, lanes, out, words)`
     Sets bit p of a state's verdict if the part whose `NUMBER` is p has a flag that holds in the state. A verdict has
     `words` words.
 `keep_new(table, mask, known, count, rows, n, words) -> count`
@@ -52,7 +52,7 @@ SIGNATURES: Final = {
     "unpack": (5, False),
     "expand": (11, True),
     "arrange": (11, False),
-    "judge": (5, False),
+    "evaluate": (5, False),
     "keep_new": (7, True),
 }
 """The number of arguments of each function, and whether it returns an integer."""
@@ -69,7 +69,7 @@ declare i64 @llvm.cttz.i64(i64, i1)
 
 def passes() -> str:
     """The text of all functions of this file. They call `run`, which `isrcheck.checker.kernel.bytecode` defines."""
-    return "\n".join([DECLARATIONS, _unpack(), _expand(), _arrange(), _judge(), _keep_new()])
+    return "\n".join([DECLARATIONS, _unpack(), _expand(), _arrange(), _evaluate(), _keep_new()])
 
 
 def _unpack() -> str:
@@ -244,8 +244,8 @@ def _arrange() -> str:
     return r.text()
 
 
-def _judge() -> str:
-    r = Routine("judge", ["parts", "count", "lanes", "out", "words"], ["i", "lane", "bits"])
+def _evaluate() -> str:
+    r = Routine("evaluate", ["parts", "count", "lanes", "out", "words"], ["i", "lane", "bits"])
     with r.each("i", "%count") as i:
         instructions, steps, flag, *_, number = _part(r, i)
         _run(r, instructions, steps, "0", "%lanes")

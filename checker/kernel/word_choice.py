@@ -72,7 +72,7 @@ def _walked(system: TransitionSystem, kernel: Kernel, known: Words) -> Words:
     for _ in range(STEPS):
         successors, sources, *_ = kernel.expand(states)
         if system.constraints:
-            inside = kernel.judge(successors)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 0
+            inside = kernel.evaluate(successors)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 0
             successors, sources = successors[inside], sources[inside]
         order, degrees = np.argsort(sources, kind="stable"), np.bincount(sources, minlength=WALKS)
         picked = np.cumsum(degrees) - degrees + (dice.random(WALKS) * degrees).astype(np.int64)

@@ -161,7 +161,7 @@ class _Attempt:
         failing = with_reachability(self.system, failing)
         self.result.failing = failing
         if failing:
-            self._judge(failing)
+            self._set_verdict(failing)
         return not failing
 
     def _failing(self, path: Unrolling, model: z3.ModelRef, name: str) -> Failing:
@@ -173,7 +173,7 @@ class _Attempt:
         goal = {FAILING: MEANING, MEANINGLESS: PREDICATES}.get(name, name)
         return Failing(instances[-1].action, goal, sentence, (str(instances[-1]),), "false", shown)
 
-    def _judge(self, failing: list[Failing]) -> None:
+    def _set_verdict(self, failing: list[Failing]) -> None:
         reached = [f for f in failing if _is_reachable(f.counterexample) and f.goal in self.chosen]
         if reached:
             self.result.verdict, self.result.exit_code = "violated", Exit.VIOLATED

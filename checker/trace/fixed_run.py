@@ -162,16 +162,16 @@ class _Walk:
         return self._run(at)
 
     def _run(self, at: Iterable[int | None]) -> Run:
-        judged = (self.interpreter.violated(each.state) for each in self.path)
-        false = next((n for n, found in enumerate(judged) if self.invariant in found), None)
+        violated = (self.interpreter.violated(each.state) for each in self.path)
+        false = next((n for n, found in enumerate(violated) if self.invariant in found), None)
         return Run(self.control.model, tuple(self.path), tuple(at), false)
 
     # --- at the end ---------------------------------------------------------------------------------------------------
 
     def _passed(self) -> Fix:
         last = self.path[-1].state
-        judged = self.interpreter.judged(last, self.interpreter.invariants).get(self.invariant)
-        verdict = None if judged is None else "holds" if judged else "violated"
+        holds = self.interpreter.evaluated(last, self.interpreter.invariants).get(self.invariant)
+        verdict = None if holds is None else "holds" if holds else "violated"
         return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
 
     def _only_there(self, k: int) -> tuple[str, ...]:

@@ -104,15 +104,15 @@ def _no_meaning(asked: Question, node: Node, text: str, label: Any) -> str:
 def explained(name: str, asked: Question, end: Node) -> Explanation:
     walked, matched = _walked(asked, end)
     _require_whole(asked, end)
-    judged, unasked = _judged(asked.interpreter, [step.state for step in walked.steps])
+    first_violations, unasked = _first_violations(asked.interpreter, [step.state for step in walked.steps])
     return Explanation(
         walked,
         story(asked.interpreter.model, walked),
         matched,
         end.hidden,
         end.longest,
-        tuple(n for n, state in judged.items() if state is None),
-        {n: state for n, state in judged.items() if state is not None},
+        tuple(n for n, state in first_violations.items() if state is None),
+        {n: state for n, state in first_violations.items() if state is not None},
         unasked,
         resembled(name, walked),
     )
@@ -173,7 +173,9 @@ def _require_whole(asked: Question, end: Node) -> None:
     assert end.positions == tuple(map(len, asked.lanes)), "lines are left"
 
 
-def _judged(interpreter: Interpreter, states: Sequence[State]) -> tuple[dict[str, int | None], tuple[str, ...]]:
+def _first_violations(
+    interpreter: Interpreter, states: Sequence[State]
+) -> tuple[dict[str, int | None], tuple[str, ...]]:
     """For each invariant, the first state (from 1) in which it is false, or None if there is no such state.
 
     The second result names the invariants that are undefined in at least one of the states, or have no meaning at the

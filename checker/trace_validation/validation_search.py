@@ -229,7 +229,7 @@ class _Search:
         rows = np.array([node.row for node in nodes], dtype=np.uint64)
         inside = [True] * len(nodes)
         if self.question.system.constraints:
-            outside = kernel.judge(rows)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
+            outside = kernel.evaluate(rows)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
             inside = (~outside).tolist()
         after, sources, transitions, tally = kernel.expand(rows)
         if tally[FAILURES] and self.found.failing is None and any(inside):

@@ -108,7 +108,7 @@ class Interpreter:
             found[choice] = tuple(decided(condition) for condition in given)
         return found
 
-    def judged(self, state: State, predicates: dict[str, Predicate]) -> dict[str, bool | None]:
+    def evaluated(self, state: State, predicates: dict[str, Predicate]) -> dict[str, bool | None]:
         """For each predicate, whether it holds in a state, or None if it is undefined in this state."""
         return {name: self._holds(state, predicate) for name, predicate in predicates.items()}
 
@@ -128,7 +128,7 @@ class Interpreter:
 
     def violated(self, state: State) -> set[str]:
         """The names of the invariants that are false in a state."""
-        return {name for name, answer in self.judged(state, self.invariants).items() if answer is False}
+        return {name for name, answer in self.evaluated(state, self.invariants).items() if answer is False}
 
     def leaves(self, state: State) -> tuple[int, ...]:
         """The leaves of a state, as integers. States are ordered by their leaves."""

@@ -259,7 +259,7 @@ def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constra
         raise mistake_in(method, what, "let one in")
 
 
-def judging(model: Model, system: TransitionSystem, invariants: dict[str, Invariant]) -> TransitionSystem:
+def with_predicates(model: Model, system: TransitionSystem, invariants: dict[str, Invariant]) -> TransitionSystem:
     """`system` with predicates traced on `model`, because a predicate may ask which actions of `model` are enabled."""
     sheet = _Sheet(model, *layout(model))
     return replace(

@@ -58,10 +58,10 @@ def test_a_recorded_trace_can_be_walked_to_its_violation() -> None:
     assert recorded.recording.name is not None
     assert recorded.finding is not None
     assert recorded.finding.instance is not None
-    judged = terminal.answer("i") or []
-    at = judged.index(f"  FALSE       {recorded.recording.name}")
+    evaluated = terminal.answer("i") or []
+    at = evaluated.index(f"  FALSE       {recorded.recording.name}")
     choice = ", ".join(f"{name} {value}" for name, value in recorded.finding.instance.choice)
-    assert judged[at + 1].strip() == f"for {choice}"
+    assert evaluated[at + 1].strip() == f"for {choice}"
 
 
 def recorded_settings() -> dict[str, object]:

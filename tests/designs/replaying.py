@@ -31,7 +31,7 @@ class Story:
         return self.interpreter.step(self.state, self.instances[line])
 
     def holds(self) -> dict[str, bool | None]:
-        return self.interpreter.judged(self.state, self.interpreter.invariants)
+        return self.interpreter.evaluated(self.state, self.interpreter.invariants)
 
     def value(self, variable: str) -> Any:
         """A variable as JSON data."""

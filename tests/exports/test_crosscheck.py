@@ -243,7 +243,7 @@ def crosschecked(tool: str) -> tuple[int, str]:
 def test_crosscheck_catches_an_export_with_one_wrong_guard(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert crosschecked(tool)[0] == 0
     name, written = WRITERS[tool]
-    wrong = lambda system, *judged: written(with_one_guard_weaker(system), *judged)  # noqa: E731
+    wrong = lambda system, *with_checks: written(with_one_guard_weaker(system), *with_checks)  # noqa: E731
     monkeypatch.setattr(f"isrcheck.checker.export.outside_check.{name}", wrong)
     code, output = crosschecked(tool)
     assert code == 10

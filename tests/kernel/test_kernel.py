@@ -51,7 +51,7 @@ LEAVES = leaves_of(*KINDS)
 def both(toy: TransitionSystem) -> tuple[Kernel, Kernel]:
     """A kernel that runs on columns, and a kernel that runs compiled."""
     columns, compiled = Kernel(toy), Kernel(toy)
-    assert compiled.code.addresses["judge"]
+    assert compiled.code.addresses["evaluate"]
     return columns, compiled
 
 
@@ -146,7 +146,7 @@ def test_random_flags_mean_what_their_semantics_say(data: st.DataObject) -> None
     toy = system(LEAVES, [], [], invariants=[predicate(f"p{i}", x) for i, x in enumerate(wanted)])
     states = random_states(random.Random(data.draw(st.integers(0, 99))), LEAVES, 29)
     for kernel in both(toy):
-        found = kernel.judge(kernel.layout.pack(states))
+        found = kernel.evaluate(kernel.layout.pack(states))
         for state, row in zip(states, found, strict=True):
             values = evaluate(wanted, state)
             assert [1 - (int(row[0]) >> 2 + i & 1) for i in range(12)] == values, state
@@ -228,14 +228,14 @@ def test_no_states_have_no_successors() -> None:
         following, source, which, tally = kernel.expand(nothing)
         assert following.shape == (0, kernel.words) and len(source) == len(which) == 0
         assert tally.tolist() == [(1 << 63) - 1, *[0] * (len(tally) - 1)]
-        assert kernel.judge(nothing).shape == (0, 1) and len(kernel.hashes(nothing)) == 0
+        assert kernel.evaluate(nothing).shape == (0, 1) and len(kernel.hashes(nothing)) == 0
 
 
 def test_columns_are_taken_until_compiled_code_is_there() -> None:
     kernel = Kernel(ring(3))
-    kernel.judge(kernel.layout.pack(ring(3).initial))
+    kernel.evaluate(kernel.layout.pack(ring(3).initial))
     assert "code" not in vars(kernel) and isinstance(kernel._functions, Columns)
-    assert kernel.code.addresses["judge"] and isinstance(kernel._functions, Compiled)
+    assert kernel.code.addresses["evaluate"] and isinstance(kernel._functions, Compiled)
 
 
 @pytest.mark.parametrize("leaves", [1, 5, 9, 14])
@@ -267,7 +267,7 @@ def test_more_than_64_verdicts() -> None:
     x = leaves_of(("number", 0, 200))
     toy = system(x, [], [], invariants=[predicate(f"not-{i}", e.not_(e.eq(leaf(x[0]), number(i)))) for i in range(150)])
     for kernel in both(toy):
-        found = kernel.judge(kernel.layout.pack([(i,) for i in range(150)]))
+        found = kernel.evaluate(kernel.layout.pack([(i,) for i in range(150)]))
         assert found.shape == (150, 3)
         for i, row in enumerate(found):
             assert [(int(row[b // 64]) >> b % 64) & 1 for b in range(152)] == [int(b == i + 2) for b in range(152)]
@@ -291,7 +291,7 @@ def test_goals_are_asked_of_counted_states_only_and_failing_predicates_say_nothi
     failed, outside, never, reached = 1, 2, 4, 8
     counted = never | reached
     for kernel in both(toy):
-        found = kernel.judge(kernel.layout.pack([(i,) for i in range(8)]))[:, 0].tolist()
+        found = kernel.evaluate(kernel.layout.pack([(i,) for i in range(8)]))[:, 0].tolist()
         assert found == [counted, never | failed, counted, counted, *[never | outside] * 2, *[failed | outside] * 2]
 
 

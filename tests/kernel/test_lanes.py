@@ -177,7 +177,7 @@ def _compare(written: list[Expression], asked: list[Expression], where: str) -> 
     for i, t, row in zip(sources.tolist(), which.tolist(), kernel.layout.unpack(after).tolist(), strict=True):
         wanted = [meant[i][t] if place == places[t] else before for place, before in enumerate(begun[i])]
         assert row == wanted, f"{written[t]!r} on {where} in {begun[i]}"
-    for state, bits, known in zip(begun, kernel.judge(packed).tolist(), meant, strict=True):
+    for state, bits, known in zip(begun, kernel.evaluate(packed).tolist(), meant, strict=True):
         # An invariant's bit says that it is violated; two other bits come first.
         for i, holds in enumerate(known[len(written) :], start=2):
             assert 1 - (bits[i // 64] >> i % 64 & 1) == holds, f"{asked[i - 2]!r} on {where} in {state}"
@@ -242,7 +242,10 @@ def test_nothing_is_read_or_written_past_the_last_state(count: int, processor: s
     found = code["expand"](packed.ctypes.data, count, out.ctypes.data, 0, 0, found_tally.ctypes.data)
     assert found == len(wanted) and np.array_equal(out[:found], wanted) and (out[found:] == canary).all()
     assert np.array_equal(found_tally, tally)
-    for name, meant in (("judge", columns.judge(packed[:count])[:, 0]), ("hashes", columns.hashes(packed[:count]))):
+    for name, meant in (
+        ("evaluate", columns.evaluate(packed[:count])[:, 0]),
+        ("hashes", columns.hashes(packed[:count])),
+    ):
         column = np.full(count + 9, canary)
         code[name](packed.ctypes.data, count, column.ctypes.data)
         assert np.array_equal(column[:count], meant) and (column[count:] == canary).all(), name
@@ -292,6 +295,6 @@ def test_a_model_of_kafka_is_the_same_on_each_processor(processor: str) -> None:
     for _ in range(9):
         for found, other in zip(columns.expand(level), compiled.expand(level), strict=True):
             assert np.array_equal(found, other)
-        assert np.array_equal(columns.judge(level), compiled.judge(level))
+        assert np.array_equal(columns.evaluate(level), compiled.evaluate(level))
         level = np.unique(columns.expand(level)[0], axis=0)
     assert len(level) > 3 * GROUP

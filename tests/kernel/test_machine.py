@@ -58,14 +58,14 @@ def answers(kernel: Kernel) -> list[np.ndarray]:
     level, given = kernel.layout.pack(kernel.system.initial), list[np.ndarray]()
     while len(level) and sum(map(len, given)) < 3 * LANES:
         successors, *rest = kernel.expand(level)
-        given += [successors, *rest, kernel.judge(successors), *kernel.failures(level)]
+        given += [successors, *rest, kernel.evaluate(successors), *kernel.failures(level)]
         level = np.unique(successors, axis=0)
     return given
 
 
 def assert_equal_to_compiled_code(system: TransitionSystem) -> list[np.ndarray]:
     found, compiled = answers(Kernel(system)), Kernel(system)
-    assert compiled.code.addresses["judge"]
+    assert compiled.code.addresses["evaluate"]
     wanted = answers(compiled)
     assert len(found) == len(wanted) and all(map(np.array_equal, found, wanted))
     return found

@@ -169,7 +169,7 @@ def test_many_at_once_see_whole_objects(folder: Folder) -> None:
 def compiled(toy: TransitionSystem) -> Kernel:
     """A kernel that runs as compiled code."""
     kernel = Kernel(toy)
-    assert kernel.code.addresses["judge"]
+    assert kernel.code.addresses["evaluate"]
     return kernel
 
 
@@ -190,7 +190,7 @@ def test_a_kernel_is_compiled_once_and_then_loaded(folder: Folder, compilations:
 
 def test_what_tells_failing_instances_is_compiled_when_it_is_asked_for(folder: Folder, compilations: list[str]) -> None:
     kernel = compiled(ring(3))
-    kernel.judge(np.array([[0]], dtype=np.uint64))
+    kernel.evaluate(np.array([[0]], dtype=np.uint64))
     kernel.expand(np.array([[0]], dtype=np.uint64))
     assert len(compilations) == 1
     assert "@failures(" not in compilations[0]
@@ -202,7 +202,7 @@ def test_what_runs_on_columns_is_not_compiled(folder: Folder, compilations: list
     kernel = Kernel(ring(3))
     assert kernel.digest
     states = kernel.layout.pack(ring(3).initial)
-    for function in (kernel.expand, kernel.judge, kernel.failures, kernel.hashes):
+    for function in (kernel.expand, kernel.evaluate, kernel.failures, kernel.hashes):
         function(states)
     assert compilations == []
 

@@ -126,8 +126,8 @@ def answered(true: int, undefined: int) -> Any:
     return None if undefined else bool(true)
 
 
-def judged(kernel: Kernel, first: int) -> Answer:
-    bits = kernel.judge(kernel.layout.pack([ENCODED[state] for state in STATES]))
+def evaluated(kernel: Kernel, first: int) -> Answer:
+    bits = kernel.evaluate(kernel.layout.pack([ENCODED[state] for state in STATES]))
 
     def bit(number: int) -> Any:
         return bits[:, number // 64] >> np.uint64(number % 64) & np.uint64(1)
@@ -143,19 +143,19 @@ def kernel_of(bits: Sequence[Expression], writes: Sequence[str]) -> Kernel:
 
 
 def by_columns(operation: str) -> Answer:
-    return judged(kernel_of(traced(operation), []), 0)
+    return evaluated(kernel_of(traced(operation), []), 0)
 
 
 @cache
 def compiled() -> Kernel:
     """A compiled kernel with all operations in one text, because each start of the compiler takes time."""
     kernel = kernel_of([bit for operation in READ for bit in traced(operation)], list(WRITE))
-    assert kernel.code.addresses["judge"]
+    assert kernel.code.addresses["evaluate"]
     return kernel
 
 
 def by_compiled_code(operation: str) -> Answer:
-    return judged(compiled(), 2 * list(READ).index(operation))
+    return evaluated(compiled(), 2 * list(READ).index(operation))
 
 
 def by_z3(numbers: Numbers) -> Callable[[str], Answer]:

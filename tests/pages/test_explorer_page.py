@@ -308,9 +308,9 @@ def test_bounds_goals_and_what_has_no_meaning(browser: Browser, tmp_path: Path) 
         browser.run("location.hash = '#path=0.0.0.0.0.0.0'")
         browser.await_text("#where", "state 8 of 8")
         assert status(browser, "is-small") == "false"
-        judged = browser.text("#judged")
-        assert "reached" in judged  # seven is the goal
-        assert "not hit" in judged  # nine is the top
+        evaluated = browser.text("#judged")
+        assert "reached" in evaluated  # seven is the goal
+        assert "not hit" in evaluated  # nine is the top
         assert browser.complaints() == []
 
 

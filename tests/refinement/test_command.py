@@ -283,14 +283,14 @@ def test_a_specification_that_has_no_meaning_somewhere_exits_75(clock: Path) -> 
 
 
 def test_an_interrupt_leaves_whole_levels(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    judge = Watching._judge
+    compare = Watching._compare
 
     def interrupted(self: Watching, levels: Any, level: int) -> Any:
         if level == 4:
             raise KeyboardInterrupt
-        return judge(self, levels, level)
+        return compare(self, levels, level)
 
-    monkeypatch.setattr(Watching, "_judge", interrupted)
+    monkeypatch.setattr(Watching, "_compare", interrupted)
     outcome = asked(clock, "by-the-small-hand", "--quiet")
     assert (outcome.code, outcome.err) == (130, "")
     assert outcome.out.startswith("INCOMPLETE  clock:Hands: interrupted; no violation in 3 states, depth 3\n")

@@ -64,7 +64,7 @@ MIXED: Final = 80
 
 @dataclass(frozen=True)
 class Answer:
-    """The answers: `judged` has the numbers of states in which each invariant is true, false and undefined.
+    """The answers: `evaluated` has the numbers of states in which each invariant is true, false and undefined.
 
     In these states each variable has the value of one of two reachable states. Most of them are not reachable, so
     invariants are also false in some.
@@ -73,7 +73,7 @@ class Answer:
     model: Model
     system: TransitionSystem
     found: Exploration
-    judged: dict[str, list[int]]
+    evaluated: dict[str, list[int]]
     invariants: dict[str, Callable[..., Any]]
 
     def where(self, name: str) -> str:
@@ -112,7 +112,7 @@ class Answer:
             "levels": self.found.levels,
             "generated": generated,
             "violated": dict(sorted(self.found.violated.items())),
-            "judged": self.judged,
+            "judged": self.evaluated,
         }
 
 
@@ -122,7 +122,7 @@ def answer(question: str) -> Answer:
     loaded = load_model_class(name)
     model = loaded.cls(**settings)
     (first, *_) = initial_states(model)
-    before = {x for other in _before(question) for x in answer(other).judged} - loaded.chosen(None).keys()
+    before = {x for other in _before(question) for x in answer(other).evaluated} - loaded.chosen(None).keys()
     asked = {name: method for name, method in sorted(loaded.invariants.items()) if name not in before}
     asked = {name: method for name, method in asked.items() if _fits(model, first, method)}
     system = trace(model, asked)
@@ -135,13 +135,13 @@ def answer(question: str) -> Answer:
     reached = [system.decode(map(int, row)) for row in levels.kernel.layout.unpack(some)]
     generator = random.Random(1)
     mixed = [tuple(map(generator.choice, zip(*generator.choices(reached, k=2), strict=True))) for _ in range(MIXED)]
-    judged = {name: [0, 0, 0] for name in asked}
+    evaluated = {name: [0, 0, 0] for name in asked}
     roots = [root for invariant in system.invariants for root in (invariant.holds, invariant.failure)]
     for state in mixed:
         values = iter(evaluate(roots, system.encode(state)))
         for invariant, true, undefined in zip(system.invariants, values, values, strict=True):
-            judged[invariant.name][2 if undefined else 1 - true] += 1
-    return Answer(model, system, found, judged, asked)
+            evaluated[invariant.name][2 if undefined else 1 - true] += 1
+    return Answer(model, system, found, evaluated, asked)
 
 
 def _before(question: str) -> list[str]:

@@ -55,15 +55,15 @@ def test_what_can_happen(question: str) -> None:
 @pytest.mark.parametrize(("question", "name"), ASKED, ids=[f"{question}-{name}" for question, name in ASKED])
 def test_what_an_invariant_says(question: str, name: str) -> None:
     found, wanted = answer(question), WANTED[question]
-    assert name in found.judged, f"{question} is not asked {name} any more"
+    assert name in found.evaluated, f"{question} is not asked {name} any more"
     where, now = f"{question}: {name} ({found.where(name)})", found.data
-    judged, recorded = now["judged"][name], wanted["judged"][name]
-    assert judged == recorded, f"{where} is true, false, without a value in {judged} states, recorded {recorded}"
+    evaluated, recorded = now["judged"][name], wanted["judged"][name]
+    assert evaluated == recorded, f"{where} is true, false, without a value in {evaluated} states, recorded {recorded}"
     length, before = now["violated"].get(name), wanted["violated"].get(name)
     assert length == before, f"{where} is first false in {length} states, recorded {before}"
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_nothing_new_is_asked_in_silence(question: str) -> None:
-    new = answer(question).judged.keys() - WANTED[question]["judged"].keys()
+    new = answer(question).evaluated.keys() - WANTED[question]["judged"].keys()
     assert not new, f"{question}: record {new}: python -m tests.smallest.regenerate"

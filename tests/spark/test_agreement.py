@@ -11,7 +11,7 @@ from hypothesis import find, given
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
-from isrcheck.checker.analysis.result_builder import Judge
+from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.engines.explicit.search import search
 from isrcheck.checker.engines.spark import backward_search, row_order, tasks
 from isrcheck.checker.engines.spark import dataset_paths as stored
@@ -85,12 +85,12 @@ def test_verdicts_and_traces_are_those_of_the_local_engine(
 
     actors = [t.actor for t in system.transitions]
 
-    def judged(found: Exploration, paths: Any) -> dict[str, Any]:
-        judge = Judge("test", interpreter, system, found, paths, labels)
-        return essence(judge.result("any", deadlock, False, LIMITS))
+    def evaluated(found: Exploration, paths: Any) -> dict[str, Any]:
+        builder = ResultBuilder("test", interpreter, system, found, paths, labels)
+        return essence(builder.result("any", deadlock, False, LIMITS))
 
     found, native = search(system, keep_going=keep_going, deadlock=deadlock, limits=LIMITS, report=None)
-    wanted = judged(found, CanonicalPaths(native, actors))
+    wanted = evaluated(found, CanonicalPaths(native, actors))
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(backward_search, "HELD", backward_search.HELD if held else 0)
         patch.setattr(backward_search, "INLINE", inline)
@@ -98,7 +98,7 @@ def test_verdicts_and_traces_are_those_of_the_local_engine(
         found, levels = explored(
             system, folder, StandIn(owners, owners), keep_going=keep_going, deadlock=deadlock, limits=LIMITS, group=3
         )
-        mine = judged(found, StoredPaths(levels, actors))
+        mine = evaluated(found, StoredPaths(levels, actors))
     assert {name: x for name, x in mine.items() if not name.startswith("spark")} == wanted
 
 

@@ -187,10 +187,10 @@ class Graph:
         """For each state, whether the constraints allow it."""
         if not self.system.constraints or not len(packed):
             return np.ones(len(packed), dtype=np.bool_)
-        verdicts = self.kernel.judge(packed)[:, 0]
+        verdicts = self.kernel.evaluate(packed)[:, 0]
         failing = verdicts >> np.uint64(FAILED) & np.uint64(1) == 1
         if failing.any():
-            self._raise_for(packed[failing][:1], self._judge_constraints)
+            self._raise_for(packed[failing][:1], self._evaluate_constraints)
         inside: Flags = verdicts >> np.uint64(OUTSIDE) & np.uint64(1) == 0
         return inside
 
@@ -210,7 +210,7 @@ class Graph:
         for number in range(len(self.interpreter.labels)):
             self.interpreter.step(state, number)
 
-    def _judge_constraints(self, state: tuple[object, ...]) -> None:
+    def _evaluate_constraints(self, state: tuple[object, ...]) -> None:
         for predicate in self.interpreter.constraints.values():
             holds(self.interpreter.model, state, predicate)
 

@@ -38,11 +38,11 @@ def broken(
         for kept in levels.blocks(level):
             block = members(levels, kept)
             allowance.take(0)
-            inside = block[flag(levels.kernel.judge(block), bit)]
+            inside = block[flag(levels.kernel.evaluate(block), bit)]
             states += len(inside)
             if path is None:
                 successors, source, label, _ = levels.kernel.expand(inside)
-                out = ~flag(levels.kernel.judge(successors), bit)
+                out = ~flag(levels.kernel.evaluate(successors), bit)
                 leaving.append((inside[source[out]], label[out], successors[out]))
         if path is None and any(len(label) for _, label, _ in leaving):
             path = _path(levels, level, leaving, actors)

@@ -10,7 +10,7 @@ from typing import Final
 from isrcheck.checker.analysis.free_memory import peak_memory
 from isrcheck.checker.analysis.liveness.liveness_check import Answer, answers
 from isrcheck.checker.analysis.liveness.region import Allowance, NotAllowed
-from isrcheck.checker.analysis.result_builder import Judge
+from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.results.exploration import Exploration, Limits, Path, Paths, Stop
 from isrcheck.checker.results.result import Asked, Exit, PropertyFinding, Result
@@ -33,7 +33,7 @@ class Promised:
     A violation may end the search. Then `violated` is given as the reason why a property has no verdict.
     """
 
-    judge: Judge
+    builder: ResultBuilder
     fairness: Fairness
     limits: Limits
     violated: str = "an invariant is violated; --continue explores on"
@@ -47,12 +47,12 @@ class Promised:
         levels = paths.levels if isinstance(paths, CanonicalPaths) else None
         assert isinstance(levels, NativeLevels), "no other engine is asked what must happen"
         found: list[Answer] = []
-        explored = self.judge.found
+        explored = self.builder.found
         open_, why, stopped = self._unexplored(explored), None, None
         known = levels.depth if open_ is None else explored.expanded
         if known and (open_ is None or explored.stopped in EXPLORED_SO_FAR):
             why, stopped = self._ask(levels, known, began, found)
-        it, result.fairness = self.judge.interpreter, self.fairness
+        it, result.fairness = self.builder.interpreter, self.fairness
         by_name = {name: list(of) for name, of in groupby(found, key=lambda answer: answer.question.name)}
         wanted = {name: sum(q.name == name for q in levels.system.questions) for name in it.properties}
         for name in it.properties:
@@ -77,9 +77,9 @@ class Promised:
         """
         system = levels.system
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
-        promised = obligations(self.judge.interpreter.model, labels, self.fairness)
+        promised = obligations(self.builder.interpreter.model, labels, self.fairness)
         limit, seconds = self.limits.memory, self.limits.seconds
-        held = self.judge.found.peak_store_bytes
+        held = self.builder.found.peak_store_bytes
         allowance = Allowance(
             None if limit is None else max(0, limit - held), None if seconds is None else began + seconds
         )
@@ -95,7 +95,7 @@ class Promised:
         return None, None
 
     def _finding(self, name: str, found: Sequence[Answer], why: str | None) -> PropertyFinding:
-        it = self.judge.interpreter
+        it = self.builder.interpreter
         method = it.properties[name]
         sentence, kind = sentence_of(method), str(kind_of(method))
         asked = tuple(map(_asked, found))
@@ -108,7 +108,7 @@ class Promised:
         assert shown.lasso is not None
         prefix, cycle = shown.lasso.prefix, shown.lasso.cycle
         loop = None if shown.question.stable else len(prefix.instances)
-        trace = replace(self.judge.replayed(Path(prefix.start, (*prefix.instances, *cycle))), loop=loop)
+        trace = replace(self.builder.replayed(Path(prefix.start, (*prefix.instances, *cycle))), loop=loop)
         lasso = Lasso(it, trace)
         refusal = lasso.refusal(name, shown.question.choice, self.fairness)
         if refusal is not None:

@@ -271,7 +271,7 @@ class Builder:
             self.allowance.take(len(together) * places.size)
             for some, rows, of in places.every(self._known, BLOCK):
                 self.allowance.take(0)
-                verdicts = self.levels.kernel.judge(rows)
+                verdicts = self.levels.kernel.evaluate(rows)
                 for n, flags in together.items():
                     flags[some] = self._flags(n, verdicts, of)
             self._ahead = {n: Candidates(places, flags) for n, flags in together.items()}
@@ -284,7 +284,7 @@ class Builder:
             for kept in self.levels.blocks(level):
                 rows = members(self.levels, kept)
                 of = np.full(len(rows), level, dtype=np.int32)
-                flags = self._flags(number, self.levels.kernel.judge(rows), of)
+                flags = self._flags(number, self.levels.kernel.evaluate(rows), of)
                 inside = flags != 0
                 self.allowance.take(int(inside.sum()) * (8 * rows.shape[1] + INDEXED))
                 found.append((rows[inside], of[inside], flags[inside]))
@@ -346,10 +346,10 @@ class Builder:
         if self._system.constraints:
             outside = np.zeros(len(source), dtype=np.bool_)
             lost = np.flatnonzero(found.target < 0)
-            outside[lost] = flag(kernel.judge(successors[lost]), OUTSIDE)
+            outside[lost] = flag(kernel.evaluate(successors[lost]), OUTSIDE)
         cut = np.zeros((len(states), self._words), dtype=np.uint64)
         if self._cuts:
-            self._cut(kernel.judge(states), cut)
+            self._cut(kernel.evaluate(states), cut)
         known.expand(states, found, self.promises.of, outside, cut)
 
     def _cut(self, verdicts: Words, cut: Words) -> None:
@@ -368,7 +368,7 @@ def members(levels: NativeLevels, kept: Words) -> Words:
     undefined in another state of an orbit.
     """
     every = levels.members(kept)
-    if len(every) > len(kept) and flag(levels.kernel.judge(every), FAILED).any():
+    if len(every) > len(kept) and flag(levels.kernel.evaluate(every), FAILED).any():
         raise ModelError(
             "a property cannot be evaluated in a state that symmetry leaves out; check it without symmetry"
         )

@@ -17,7 +17,7 @@ from isrcheck.checker.analysis.refinement.mapping_registry import Mapping, histo
 from isrcheck.checker.analysis.refinement.refinement_result import Refined, Verdicts
 from isrcheck.checker.analysis.refinement.specification_steps import Abstraction, Allowed
 from isrcheck.checker.analysis.refinement.step_comparison import Watching
-from isrcheck.checker.analysis.result_builder import Judge
+from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.engines.explicit.search import search
 from isrcheck.checker.registry.loader import LoadedModel, blaming
 from isrcheck.checker.results.exploration import Exploration, Limits, Report
@@ -150,19 +150,19 @@ def refine(
             watch=watching,
         )
         tell("counterexample")
-        _as_judged(found, watching)
+        _only_compared(found, watching)
         numbers = {label: i for i, label in enumerate(interpreter.labels)}
         paths = CanonicalPaths(levels, [t.actor for t in system.transitions])
         instances = [numbers[t.label] for t in system.transitions]
-        judge = Judge(loaded.name, interpreter, system, found, paths, instances)
-        result = judge.result("local", False, fail_on_vacuity, limits)
+        builder = ResultBuilder(loaded.name, interpreter, system, found, paths, instances)
+        result = builder.result("local", False, fail_on_vacuity, limits)
         result.profile = begins_with
-        verdicts = Verdicts(judge, paths, implementation, watching)
+        verdicts = Verdicts(builder, paths, implementation, watching)
         answer = verdicts.answer(result, spec.name, name)
         if properties:
             tell("liveness")
             asking = time.perf_counter()
-            Promised(judge, fairness, within, NOT_REFINED).add_to(result, paths, began_search)
+            Promised(builder, fairness, within, NOT_REFINED).add_to(result, paths, began_search)
             verdicts.tell_lassos(answer)
             found.seconds["liveness"] = time.perf_counter() - asking
         if fail_on_vacuity and answer.vacuous and result.exit_code == Exit.HOLDS:
@@ -174,7 +174,7 @@ def refine(
     return answer
 
 
-def _as_judged(found: Exploration, watching: Watching) -> None:
+def _only_compared(found: Exploration, watching: Watching) -> None:
     """Removes from an exploration what was not judged.
 
     If time, memory or an interruption ended the exploration before all steps into its last level were judged, this

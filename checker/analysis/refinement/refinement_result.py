@@ -13,7 +13,7 @@ from isrcheck.checker.analysis.refinement.refused_step import (
     sentence_of,
 )
 from isrcheck.checker.analysis.refinement.step_comparison import Refused, Watching
-from isrcheck.checker.analysis.result_builder import Judge
+from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.results.exploration import Path
 from isrcheck.checker.results.result import EvaluationFailure, Exit, Finding, Result, Trace
 from isrcheck.checker.results.story import Story
@@ -108,7 +108,7 @@ class Refined:
 class Verdicts:
     """Turns the result of a search into the result of a refinement check."""
 
-    judge: Judge
+    builder: ResultBuilder
     paths: CanonicalPaths
     implementation: Implementation
     watching: Watching
@@ -132,7 +132,7 @@ class Verdicts:
         if self.watching.refused is not None:
             self._refuse(answer, self.watching.refused)
         else:
-            verdict, depth = ("incomplete", self.judge.found.depth) if self.judge.found.stopped else ("holds", None)
+            verdict, depth = ("incomplete", self.builder.found.depth) if self.builder.found.stopped else ("holds", None)
             result.findings[answer.name] = Finding(verdict, sentence_of(specification), checked_depth=depth)  # type: ignore[arg-type]
         if self.watching.nothing is not None:
             self._fail(result, self.watching.nothing)
@@ -150,7 +150,7 @@ class Verdicts:
     # --- a step that is not allowed ---------------------------------------------------------------------------------
 
     def _refuse(self, answer: Refined, refused: Refused) -> None:
-        shown = self.judge.replayed(self._path(refused))
+        shown = self.builder.replayed(self._path(refused))
         states = [step.state for step in shown.steps]
         objection = self.implementation.objection(states)
         if objection is not None:
@@ -181,11 +181,11 @@ class Verdicts:
         levels = self.paths.levels
         least = min(levels.leaves(nothing.targets))
         path = self.paths.to_state(least, nothing.level)
-        shown = self.judge.replayed(path)
+        shown = self.builder.replayed(path)
         try:
             self.implementation.stands_for(shown.steps[-1].state)
         except EvaluationError as error:
-            words = story(self.judge.interpreter.model, shown)
+            words = story(self.builder.interpreter.model, shown)
             canonical = path.canonical and nothing.whole
             result.evaluation = EvaluationFailure(error.what, error.where, None, shown, canonical, words)
             result.exit_code = Exit.EVALUATION

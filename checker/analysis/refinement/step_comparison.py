@@ -55,7 +55,7 @@ class Watching:
         self.nothing: Refused | None = None
         self.ended: Stop | None = None
         self.whole = 0
-        self._judged: dict[int, bool] = {}
+        self._compared: dict[int, bool] = {}
         self._steps = 0
 
     @property
@@ -64,7 +64,7 @@ class Watching:
 
         A pair has the specification's states before and after a step of the model.
         """
-        return sum(1 for pair in self._judged if pair >> 32 != pair & 0xFFFFFFFF)
+        return sum(1 for pair in self._compared if pair >> 32 != pair & 0xFFFFFFFF)
 
     def __call__(self, levels: NativeLevels, level: int) -> Stop | None:
         """Judges all steps into a level. For level 1, it judges the initial states.
@@ -73,7 +73,7 @@ class Watching:
         """
         if level <= self.whole:  # judged already: a second search continues from the levels of the first
             return None
-        self.ended = self._begin(levels) if level == 1 else self._judge(levels, level)
+        self.ended = self._begin(levels) if level == 1 else self._compare(levels, level)
         if self.ended not in ("memory", "time"):
             self.whole = level
         return self.ended
@@ -92,21 +92,21 @@ class Watching:
             return "violation"
         return None
 
-    def _judge(self, levels: NativeLevels, level: int) -> Stop | None:
+    def _compare(self, levels: NativeLevels, level: int) -> Stop | None:
         """Judges the steps into a level. Under symmetry (`exchanged`), judges only the steps from the kept states.
 
         These steps are enough, because the mapping does not tell the exchanged members apart. But the trace shows the
         mistake that is first in canonical order, and the step of this mistake may begin in a state that is not kept. So
         if there is a mistake, judges also the steps from all states that differ from the kept states by an exchange.
         """
-        stop = self._judged_from(levels, level, lambda states: states)
+        stop = self._compared_from(levels, level, lambda states: states)
         if not self._exchanged or stop not in ("violation", "error"):
             return stop
-        if self._judged_from(levels, level, levels.members) != stop and self.refused is not None:
+        if self._compared_from(levels, level, levels.members) != stop and self.refused is not None:
             self.refused = replace(self.refused, whole=False)
         return stop
 
-    def _judged_from(self, levels: NativeLevels, level: int, every: Callable[[Words], Words]) -> Stop | None:
+    def _compared_from(self, levels: NativeLevels, level: int, every: Callable[[Words], Words]) -> Stop | None:
         bad, lost, whole = list[tuple[Words, Integers, Words]](), list[Words](), True
         layout = levels.kernel.layout
         for states in map(every, levels.blocks(level - 1)):
@@ -146,12 +146,12 @@ class Watching:
         known = True
         try:
             for pair in pairs.tolist():
-                if pair not in self._judged:
+                if pair not in self._compared:
                     a, b = (self.abstraction.rows[n] for n in (pair >> 32, pair & 0xFFFFFFFF))
-                    self._judged[pair] = self.allowed.leads(a, b)
+                    self._compared[pair] = self.allowed.leads(a, b)
         except TooMany:
             known = False
-        return np.array([not self._judged.get(pair, True) for pair in pairs.tolist()], dtype=np.bool_)[which], known
+        return np.array([not self._compared.get(pair, True) for pair in pairs.tolist()], dtype=np.bool_)[which], known
 
 
 def _edges(rows: Words, instance: Integers, after: Words) -> Edges:

@@ -26,10 +26,10 @@ from isrcheck.checker.changes.mutation.mutant_verdicts import (
     Place,
     Question,
     Verdict,
+    after_check,
     asked_of,
     cores,
     departure,
-    judged,
     loaded_once,
     vacuous,
 )
@@ -220,7 +220,7 @@ def asked_what_must_happen(verdict: Verdict, question: Question) -> Verdict:
     with blaming(loaded.origin):
         result = _result(replace(loaded, cls=mutated(loaded.cls, verdict.action, verdict.edit)), question)
         if result.evaluation is not None:
-            return judged(replace(verdict, extra=None, differing=()), result, _model(loaded, question))
+            return after_check(replace(verdict, extra=None, differing=()), result, _model(loaded, question))
         violated = {n: f for n, f in result.liveness.items() if f.verdict == "violated"}
         if violated:
             return _killed(verdict, violated, result.distinct, _model(loaded, question))

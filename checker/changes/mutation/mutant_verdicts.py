@@ -22,7 +22,7 @@ from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.semantics.expressions import FALSE
 from isrcheck.model.semantics.interpreter import Interpreter
-from isrcheck.model.semantics.tracing import actions_that_ask, instances_of, judging, trace
+from isrcheck.model.semantics.tracing import actions_that_ask, instances_of, trace, with_predicates
 from isrcheck.model.semantics.transition_system import Transition, TransitionSystem
 
 Outcome = Literal[
@@ -131,7 +131,7 @@ class Verdict:
         return {**found, **edit, **words, "unanswered": unanswered, "trace": self.trace}
 
 
-def judged(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
+def after_check(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
     """The verdict after a check of the mutant: `killed`, `evaluation error` or, at a limit, `not finished`."""
     verdict = replace(verdict, distinct=result.distinct, reason=result.reason, unanswered=())
     violated = {n: f for n, f in result.findings.items() if f.trace is not None}
@@ -208,13 +208,13 @@ def asked_of(
         others = [name for name in asking if name != verdict.action]
         for name in others:
             changed = _with(changed, tuple(instances_of(cls(**settings), name)))
-        mutant = judging(cls(**settings), changed, loaded.chosen(invariants))
+        mutant = with_predicates(cls(**settings), changed, loaded.chosen(invariants))
         found = search(mutant, keep_going=False, deadlock=False, limits=limits, report=None, workers=1)[0]
         if found.violated or found.error is not None:
             result = check(
                 replace(loaded, cls=cls), settings, profile=BARE, invariants=invariants, limits=limits, workers=1
             )
-            return judged(verdict, result, Interpreter(loaded.cls(**settings), {}))
+            return after_check(verdict, result, Interpreter(loaded.cls(**settings), {}))
         verdict = replace(verdict, distinct=sum(found.levels), reason=None)
         if found.stopped is not None:
             return replace(verdict, outcome="not finished", reason=reason(found, limits))

@@ -132,9 +132,9 @@ def mutation(
     compared_with = zip(mutants, compared, strict=True)
     with blaming(loaded.origin):
         asks = anything_asks(model, loaded.chosen(question.invariants))
-    unjudged = [_compared(i, m, d, asks) for (i, m), d in compared_with if wanted(i, m)]
+    unchecked = [_compared(i, m, d, asks) for (i, m), d in compared_with if wanted(i, m)]
     asked = replace(question, liveness=tuple(name for name, finding in properties.items() if can_kill(finding)))
-    verdicts = list(_checked(asked, own, unjudged, tell))
+    verdicts = list(_checked(asked, own, unchecked, tell))
     if question.scenarios:
         verdicts = in_scenarios(question, verdicts, tell)
     return Mutation(question, own, tuple(verdicts), sum(f.senseless for f in families), properties=properties)
@@ -161,15 +161,15 @@ def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
         return [family(model, action) for action in chosen_actions(model, question.actions)]
 
 
-def _checked(question: Question, own: Result, unjudged: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
+def _checked(question: Question, own: Result, unchecked: Sequence[Verdict], tell: Tell) -> Iterator[Verdict]:
     """Yields the verdicts in the order of the mutants. Checks a mutant only if a check may change its outcome."""
     # A mutant that the comparison finds vacuous reaches no other states, so only a property may tell more about it.
     unknown = UNKNOWN if not question.liveness else (*UNKNOWN, "vacuous")
-    open_ones = [(question, own.distinct, v) for v in unjudged if v.outcome in unknown]
+    open_ones = [(question, own.distinct, v) for v in unchecked if v.outcome in unknown]
     answers = in_order(_answered, open_ones, question.workers or cores(), _ended)
-    for verdict in unjudged:
+    for verdict in unchecked:
         found = next(answers) if verdict.outcome in unknown else verdict
-        tell(f"{found.number} of {len(unjudged)}: {found.outcome}: {found.action} {found.edit.where}")
+        tell(f"{found.number} of {len(unchecked)}: {found.outcome}: {found.action} {found.edit.where}")
         yield found
 
 

@@ -61,7 +61,7 @@ def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
 
     The list is empty if there is no such state. Under symmetry, all states in the orbits of `states` are compared.
     """
-    failing = states[levels.kernel.judge(states)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1]
+    failing = states[levels.kernel.evaluate(states)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1]
     rows = levels.kernel.layout.unpack(levels.members(failing))
     return [_least(rows, np.zeros(len(rows), dtype=np.int64))[0]] if len(rows) else []
 

@@ -74,7 +74,7 @@ class NativeLevels:
         bit = self.kernel.verdicts.invariants[invariant]
 
         def violating(successors: Words) -> npt.NDArray[np.bool_]:
-            word = self.kernel.judge(successors)[:, bit // 64]
+            word = self.kernel.evaluate(successors)[:, bit // 64]
             return (word >> np.uint64(bit % 64) & np.uint64(1)).astype(np.bool_)
 
         sources, transition, found = self._steps(self._leading(level, violating), violating)

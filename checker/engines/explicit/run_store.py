@@ -38,7 +38,7 @@ limit. A name has 8 bytes, so this room takes at most a third of the limit. But 
 FOR_A_PIECE: Final = (LARGEST + 8) * PIECE + 8
 """To expand the states of a piece, a worker needs this many bytes: for the piece as in the file, and for its names."""
 SETTLING: Final = (LARGEST + 8 * 8) * PIECE
-"""To *settle* names means to sort, judge and encode them (`RunStore.settle`). For each `PIECE` names that a worker
+"""To *settle* names means to sort, evaluate and encode them (`RunStore.settle`). For each `PIECE` names that a worker
 settles at a time, it needs this many bytes for the names, their copies and their encoding, and for what was encoded and
 is not yet written (eight times as many names, mostly of two to four bytes)."""
 LEAST_RANGE: Final = 4

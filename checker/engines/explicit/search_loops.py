@@ -692,7 +692,7 @@ def advance(
 
     `frontier` has the addresses of the chunks of names to expand. For each chunk, `counts` has the number of its names,
     and `starts` has the number of batches before it (see `batch`). `level` is the level of the new states.
-    `functions` are the addresses of `expand`, `judge`, `survey`, `representatives` and `weights`. The last two are 0
+    `functions` are the addresses of `expand`, `evaluate`, `survey`, `representatives` and `weights`. The last two are 0
     without symmetry.
     """
     states, rows, verdicts = buffers

@@ -248,7 +248,7 @@ class SmallSearch(Levelwise):
     def _take(self, rows: Words) -> None:
         """Adds the states in `rows`, without those that are known or violate a constraint."""
         if self.system.constraints:
-            verdicts = self.kernel.judge(rows)
+            verdicts = self.kernel.evaluate(rows)
             outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
             self._seen |= np.bitwise_or.reduce(verdicts[outside], axis=0)
             self._rejected += int(outside.sum())
@@ -262,7 +262,7 @@ class SmallSearch(Levelwise):
     def _look_at_rest(self) -> int:
         new = np.concatenate(self._fresh)
         if len(new):
-            self._seen |= np.bitwise_or.reduce(self.kernel.judge(new), axis=0)
+            self._seen |= np.bitwise_or.reduce(self.kernel.evaluate(new), axis=0)
         return len(new)
 
     def _finish_level(self) -> None:

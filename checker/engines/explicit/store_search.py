@@ -149,7 +149,7 @@ class Search(Levelwise):
         return rows if self.orbits is None else distinct(self.orbits.representatives(rows))
 
     def _initial(self, rows: Words) -> None:
-        verdicts = self.kernel.judge(rows)
+        verdicts = self.kernel.evaluate(rows)
         counted = np.ascontiguousarray(rows[verdicts[:, 0] & np.uint64(search_loops.OUTSIDE_BIT) == 0])
         first = self._workers[0]
         first.totals = np.bitwise_or.reduce(verdicts, axis=0, keepdims=True)
@@ -245,7 +245,7 @@ class Search(Levelwise):
     @cached_property
     def _functions(self) -> Integers:
         """The addresses of the functions that `loops` calls."""
-        addresses = [self.kernel.code.addresses[name] for name in ("expand", "judge", "survey")]
+        addresses = [self.kernel.code.addresses[name] for name in ("expand", "evaluate", "survey")]
         of_orbits = ("representatives", "weights")
         addresses += [0 if self.orbits is None else self.orbits.addresses[name] for name in of_orbits]
         return np.array(addresses, dtype=np.int64)

@@ -119,7 +119,7 @@ class _Shortening:
         return source[chosen], successors[chosen]
 
     def _inside(self, states: Words) -> Flags:
-        inside: Flags = self.kernel.judge(states)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 0
+        inside: Flags = self.kernel.evaluate(states)[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 0
         return inside
 
     # --- shortcuts --------------------------------------------------------------------------------------------------

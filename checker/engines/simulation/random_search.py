@@ -91,7 +91,7 @@ def _questions(start: Start, deadlock: bool) -> dict[str, Wrong]:
 
     def bit(number: int) -> Wrong:
         def asked(states: Words) -> Flags:
-            word = kernel.judge(states)[:, number // 64]
+            word = kernel.evaluate(states)[:, number // 64]
             return (word >> np.uint64(number % 64) & np.uint64(1)).astype(np.bool_)
 
         return asked

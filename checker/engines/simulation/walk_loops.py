@@ -247,7 +247,7 @@ def settle(
 def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
     """Takes up to `steps` steps in all lanes.
 
-    `functions` has the addresses of the kernel functions `expand`, `failures`, `judge` and `hashes`, in this order.
+    `functions` has the addresses of the kernel functions `expand`, `failures`, `evaluate` and `hashes`, in this order.
     """
     rows, bits, row_hashes = initial
     states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes

@@ -35,14 +35,14 @@ class Start:
     def __init__(self, system: TransitionSystem, kernel: Kernel, depth: int, seed: int) -> None:
         self.system, self.kernel, self.depth, self.seed = system, kernel, depth, seed
         rows = kernel.layout.pack(system.initial)
-        bits = kernel.judge(rows)
-        self.judged = bits
+        bits = kernel.evaluate(rows)
+        self.initial_bits = bits
         counted = bits[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 0
         self.rows, self.bits = np.ascontiguousarray(rows[counted]), np.ascontiguousarray(bits[counted])
         self.hashes = kernel.hashes(self.rows)
         self.wanted = mask(kernel.verdicts.words, [FAILED, *kernel.verdicts.invariants.values()])
         self.constrained = bool(system.constraints)
-        names = ("expand", "failures", "judge", "hashes")
+        names = ("expand", "failures", "evaluate", "hashes")
         self.functions = np.array([kernel.code.addresses[name] for name in names], dtype=np.int64)
         self.stuck, self.failing = 64 * kernel.verdicts.words, 64 * kernel.verdicts.words + 1
 

@@ -138,7 +138,7 @@ def aim_of(question: dict[str, Any], root: str, kernel: Kernel) -> Cone | Goal:
 
 
 def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
-    return kernel.judge(states)[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1) == 1
+    return kernel.evaluate(states)[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1) == 1
 
 
 def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:

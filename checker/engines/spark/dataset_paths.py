@@ -82,7 +82,7 @@ class StoredLevels:
         if level > 1:
             return self._least(level - 1, {"failed": FAILED})[0]
         packed = self.kernel.layout.pack(self.system.initial)
-        failing = self.kernel.judge(packed)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1
+        failing = self.kernel.evaluate(packed)[:, 0] >> np.uint64(FAILED) & np.uint64(1) == 1
         return min(self.leaves(packed[failing]))
 
     def _least(self, level: int, question: dict[str, Any]) -> tuple[tuple[int, ...], int]:

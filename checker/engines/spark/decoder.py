@@ -91,7 +91,7 @@ def table_of(query: Query, states: Array, kernel: executor_kernels.Kernel) -> An
     for name, _, shape in query["columns"]:
         names.append(name)
         arrays.append(built(shape, states))
-    verdicts = kernel.judge(states)
+    verdicts = kernel.evaluate(states)
     for name, bit in query["invariants"].items():
         names.append(f"violates.{name}")
         arrays.append(pa.array(verdicts[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1) == 1))

@@ -72,10 +72,10 @@ class Kernel:
         self.code.calls["hashes"](states.ctypes.data, len(states), out.ctypes.data)
         return out
 
-    def judge(self, states: Array) -> Array:
+    def evaluate(self, states: Array) -> Array:
         """The verdict bits of each state, as an array (states, words of a verdict)."""
         states, out = np.ascontiguousarray(states), np.empty((len(states), self.sizes["verdict_words"]), np.uint64)
-        self.code.calls["judge"](states.ctypes.data, len(states), out.ctypes.data)
+        self.code.calls["evaluate"](states.ctypes.data, len(states), out.ctypes.data)
         return out
 
 

@@ -144,7 +144,7 @@ def edges(query: Query) -> Callable[[Iterable[Any]], Iterator[Any]]:
                 after = kernel.expand(states, kernel.tally(), traced=True)
                 source, transition = kernel.source[: len(after)], kernel.transition[: len(after)]
                 if query["kernel"]["constrained"]:
-                    inside = kernel.judge(after)[:, 0] >> np.uint64(query["outside"]) & np.uint64(1) == 0
+                    inside = kernel.evaluate(after)[:, 0] >> np.uint64(query["outside"]) & np.uint64(1) == 0
                     after, source, transition = after[inside], source[inside], transition[inside]
                 before = projected(query, states)[source]
                 found = np.concatenate([before, projected(query, after), actions[transition, None]], axis=1)

@@ -274,7 +274,7 @@ class Search:
 
     def _initial(self) -> Level:
         packed = self.kernel.layout.pack(self.system.initial)
-        verdicts = self.kernel.judge(packed)
+        verdicts = self.kernel.evaluate(packed)
         outside = verdicts[:, 0] >> np.uint64(OUTSIDE) & np.uint64(1) == 1
         report = {
             "tally": self.kernel.tally().tolist(), "rejected": int(outside.sum()), "read": 0, "sent": 0,

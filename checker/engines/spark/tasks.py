@@ -51,7 +51,7 @@ def expand(work: Work, owner: int) -> Iterator[Message]:
         read, expanded = read + size, expanded + len(states)
         inside = None
         if kernel.sizes["constrained"]:
-            verdicts = kernel.judge(successors)
+            verdicts = kernel.evaluate(successors)
             inside = verdicts[:, 0] & np.uint64(2) == 0
             outside |= np.bitwise_or.reduce(verdicts[~inside], axis=0)
             rejected += int(len(inside) - inside.sum())
@@ -146,7 +146,7 @@ def counts(kernel: Kernel, states: Array) -> list[int]:
     """The number of states in which each verdict bit is set."""
     total = [0] * int(kernel.sizes["verdict_bits"])
     for start in range(0, len(states), BLOCK_ROWS):
-        verdicts = kernel.judge(states[start : start + BLOCK_ROWS])
+        verdicts = kernel.evaluate(states[start : start + BLOCK_ROWS])
         seen = bits(np.bitwise_or.reduce(verdicts, axis=0))
         for bit in range(seen.bit_length()):
             if seen >> bit & 1:

@@ -62,7 +62,7 @@ class Terminal:
             case "s":
                 return columns(self.walking.whole(self._path()), INNER)
             case "i":
-                return self._judged()
+                return self._invariant_lines()
             case "w":
                 return self._refused(rest)
             case "p":
@@ -118,7 +118,7 @@ class Terminal:
     def _text(self, instance: int) -> str:
         return str(self.about["instances"][instance]["text"])
 
-    def _judged(self) -> list[str]:
+    def _invariant_lines(self) -> list[str]:
         lines = []
         for name, holds in self.here["invariants"].items():
             lines.append(f"  {STATUS[holds]:<10}  {name}")

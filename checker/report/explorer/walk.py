@@ -164,18 +164,18 @@ class Walking:
         """
         trace = self._walked(path)
         here = trace.steps[path.at].state
-        judged = self.interpreter.judged(here, self.interpreter.invariants)
-        choices = [self._choice(here, judged, number, after) for number, after in self.interpreter.steps(here)]
+        truth = self.interpreter.evaluated(here, self.interpreter.invariants)
+        choices = [self._choice(here, truth, number, after) for number, after in self.interpreter.steps(here)]
         possible = {choice["instance"] for choice in choices}
         return {
             **path.to_json(),
             "story": story(self.model, self._shown(trace)),
             "choices": choices,
             "disabled": [number for number in self.there if number not in possible],
-            "invariants": judged | self._refines(trace, path.at),
-            "goals": self.interpreter.judged(here, self.interpreter.goals),
-            "bounds": self.interpreter.judged(here, self.interpreter.bounds),
-            "constraints": self.interpreter.judged(here, self.interpreter.constraints),
+            "invariants": truth | self._refines(trace, path.at),
+            "goals": self.interpreter.evaluated(here, self.interpreter.goals),
+            "bounds": self.interpreter.evaluated(here, self.interpreter.bounds),
+            "constraints": self.interpreter.evaluated(here, self.interpreter.constraints),
         }
 
     def _shown(self, trace: Trace) -> Trace:
@@ -217,7 +217,7 @@ class Walking:
             raise Unanswerable(f"there is no instance {number}; the model has {there}, counted from 0")
 
     def _choice(
-        self, here: State, judged: dict[str, bool | None], number: int, after: State | EvaluationError
+        self, here: State, truth: dict[str, bool | None], number: int, after: State | EvaluationError
     ) -> dict[str, Any]:
         label, actor = self.interpreter.labels[number], self.interpreter.actors[number]
         about = {"instance": number, "partners": partners(self.model, label, actor)}
@@ -229,7 +229,7 @@ class Walking:
             "error": None,
             "sentence": sentence(self.model, label, here, after),
             "changes": [list(row) for row in self._differences(label, here, after)],
-            "breaks": [*self._broken(judged, after), *self._refuses(here, after)],
+            "breaks": [*self._broken(truth, after), *self._refuses(here, after)],
         }
 
     def _differences(self, label: Label, here: State, after: State) -> list[tuple[str, str, str]]:
@@ -254,10 +254,10 @@ class Walking:
                 return error
         return after
 
-    def _broken(self, judged: dict[str, bool | None], after: State) -> list[str]:
+    def _broken(self, truth: dict[str, bool | None], after: State) -> list[str]:
         """The invariants that a step to the state `after` makes false."""
-        asked = {name: f for name, f in self.interpreter.invariants.items() if judged[name] is not False}
-        return [name for name, answer in self.interpreter.judged(after, asked).items() if answer is False]
+        asked = {name: f for name, f in self.interpreter.invariants.items() if truth[name] is not False}
+        return [name for name, answer in self.interpreter.evaluated(after, asked).items() if answer is False]
 
     # --- why --------------------------------------------------------------------------------------------------------
 
