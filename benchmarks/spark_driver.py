@@ -37,8 +37,8 @@ from isrcheck.model.semantics.tracing import trace  # noqa: E402
 class MadeUp:
     """Answers like executors, with a million states for each owner and level, and measures the driver's work."""
 
-    def __init__(self, owners: int, levels: int, verdict_bits: int) -> None:
-        self.cores, self.versions, self.begun = owners, dict[str, str](), False
+    def __init__(self, partitions: int, levels: int, verdict_bits: int) -> None:
+        self.cores, self.versions, self.begun = partitions, dict[str, str](), False
         self.context = SimpleNamespace(master="local: made up")
         self.levels, self.verdict_bits = levels, verdict_bits
         self.since = time.process_time()
@@ -50,23 +50,23 @@ class MadeUp:
         if number % 5 == 0 or number > self.levels:
             sizes = f"{task / 1e3:8.0f} kB{len(pickle.dumps(plan)) / 1e6:9.1f} MB{self.manifest(work):9.1f} MB"
             print(f"{number - 1:6}{planned:10.2f} s{sizes}{memory():9.2f} GB", flush=True)
-        answers = [self.report(work, owner, bounds, number) for owner in range(len(bounds) - 1)]
+        answers = [self.report(work, partition, bounds, number) for partition in range(len(bounds) - 1)]
         self.since = time.process_time()
         return answers
 
     def manifest(self, work: executor_kernels.Work) -> float:
         return Path(work["root"], f"manifests/level-{work['level']:05d}.json").stat().st_size / 1e6
 
-    def report(self, work: executor_kernels.Work, owner: int, bounds: list[int], number: int) -> str:
-        low, high = bounds[owner : owner + 2]
-        known, last = state_files.mine(work, owner)["known"], number > self.levels
-        part = None if last else entry(f"{work['states']}/part-{owner:05d}-{number:032x}.parquet", low, high)
+    def report(self, work: executor_kernels.Work, partition: int, bounds: list[int], number: int) -> str:
+        low, high = bounds[partition : partition + 2]
+        known, last = state_files.mine(work, partition)["known"], number > self.levels
+        part = None if last else entry(f"{work['states']}/part-{partition:05d}-{number:032x}.parquet", low, high)
         merged = []
         if len(known) > work["most_runs"]:
             chosen = known[: len(known) // 2 + 1]
             merged = [
                 {
-                    "entry": entry(f"runs/{owner:08x}{number:024x}.parquet", low, high),
+                    "entry": entry(f"runs/{partition:08x}{number:024x}.parquet", low, high),
                     "replaced": [e["path"] for e in chosen],
                 }
             ]
@@ -78,7 +78,7 @@ class MadeUp:
             "sent": 40 * 10**6, "compile": 0.0, "seconds": 1.5, "transitions": None,
         }  # fmt: skip
         merge = {
-            "owner": owner, "distinct": 0 if last else 10**6, "counts": [0] * self.verdict_bits, "part": part,
+            "owner": partition, "distinct": 0 if last else 10**6, "counts": [0] * self.verdict_bits, "part": part,
             "merged": merged, "received": 40 * 10**6, "read": 10**8, "written": 12 * 10**6, "seconds": 1.5,
         }  # fmt: skip
         return json.dumps({"expand": [expand], "merge": merge})
@@ -87,7 +87,7 @@ class MadeUp:
 def entry(path: str, low: int, high: int) -> dict[str, Any]:
     return {
         "path": path, "rows": 10**6, "bytes": 12 * 10**6, "sha256": f"{low:064x}",
-        "hashes": [f"{low:016x}", f"{high - 1:016x}"], "owner": tasks.owned(low, high),
+        "hashes": [f"{low:016x}", f"{high - 1:016x}"], "owner": tasks.partition_name(low, high),
     }  # fmt: skip
 
 
@@ -104,11 +104,11 @@ def main() -> None:
     system = trace(loaded.cls(replicas=2), loaded.chosen(("weak-isr",)))
     kernel = Kernel(system)
     heads = ("driver CPU", 12), ("a task", 11), ("all tasks", 12), ("manifest", 12), ("memory", 12)
-    print(f"{given.owners:,} owners\n{'level':>6}" + "".join(f"{head:>{width}}" for head, width in heads))
+    print(f"{given.partitions:,} owners\n{'level':>6}" + "".join(f"{head:>{width}}" for head, width in heads))
     with tempfile.TemporaryDirectory() as folder:
         dataset = Dataset.create(f"{folder}/x", header_of(system, kernel, "kip-320", False))
-        spark: Any = MadeUp(given.owners, given.levels, len(kernel.verdicts.bits))
-        cluster = Cluster(threshold=0, partitions=given.owners)
+        spark: Any = MadeUp(given.partitions, given.levels, len(kernel.verdicts.bits))
+        cluster = Cluster(threshold=0, partitions=given.partitions)
         begin = time.process_time()
         Search(system, kernel, dataset, spark, cluster, Limits(), None, begin).explore(False, False)
         dataset.close()

@@ -17,7 +17,7 @@ from isrcheck.checker.kernel.interchangeable import why_distinguishable
 from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_arguments
 from isrcheck.checker.registry.loader import LoadedModel, blaming, fitting, fitting_properties, load_model_class
 from isrcheck.checker.registry.profile_settings import begun, profile_of
-from isrcheck.checker.results.exploration import Exploration, Keeping, Limits, Paths, Report, Storing
+from isrcheck.checker.results.exploration import Checkpointing, Exploration, Limits, Paths, Report, StateStore
 from isrcheck.checker.results.result import Result
 from isrcheck.checker.results.size_estimate import outlook
 from isrcheck.checker.trace.canonical import CanonicalPaths
@@ -62,8 +62,8 @@ def check(
     stage: Callable[[str], None] | None = None,
     spark: Any = None,
     cluster: Cluster | None = None,
-    keeping: Keeping | None = None,
-    storing: Storing = Storing(),
+    checkpointing: Checkpointing | None = None,
+    state_store: StateStore = StateStore(),
 ) -> Result:
     """Explores a model within its settings and says for each invariant whether it holds.
 
@@ -83,12 +83,12 @@ def check(
     explore, and `spark` is the Spark session to use. Spark's own settings limit the memory of this engine. If `limits`
     has no limit on memory, any other engine may take nine tenths of the free memory.
 
-    Only the local engine takes `liveness`, `workers`, `symmetry`, `keeping`, `storing`. `workers` is the number of
-    threads. The default is one for each processor, or fewer if there is too little memory. The result does not depend
-    on `workers`. With `symmetry` the engine keeps one state of each orbit. An orbit is a set of states that differ only
-    by exchanges of interchangeable members of scalarsets, such as brokers. All counts are then about the kept states.
-    Verdicts and traces are the same as without `symmetry`. `keeping` names the folder for checkpoints, and says whether
-    the search continues from a checkpoint. `storing` says where the states are kept.
+    Only the local engine takes `liveness`, `workers`, `symmetry`, `checkpointing`, `state_store`. `workers` is the
+    number of threads. The default is one for each processor, or fewer if there is too little memory. The result does
+    not depend on `workers`. With `symmetry` the engine keeps one state of each orbit. An orbit is a set of states that
+    differ only by exchanges of interchangeable members of scalarsets, such as brokers. All counts are then about the
+    kept states. Verdicts and traces are the same as without `symmetry`. `checkpointing` names the folder for
+    checkpoints, and says whether the search continues from a checkpoint. `state_store` says where the states are kept.
 
     `report` is called with the progress of the search. `stage` is called at the beginning of each stage, with its name,
     such as "trace", "compile", "search" and "counterexample".
@@ -115,8 +115,8 @@ def check(
         "liveness": bool(liveness),
         "workers": workers is not None,
         "symmetry": symmetry,
-        "keeping": keeping is not None,
-        "storing": storing != Storing(),
+        "checkpointing": checkpointing is not None,
+        "state_store": state_store != StateStore(),
         "limits.states": limits.states is not None,
         "limits.depth": limits.depth is not None,
         "limits.memory": limits.memory is not None,
@@ -147,7 +147,12 @@ def check(
         question = {"keep_going": keep_going, "deadlock": deadlock, "limits": within, "report": report}
         with ExitStack() as leaving:
             if engine == "local":
-                question |= {"workers": workers, "classes": classes, "keeping": keeping, "storing": storing}
+                question |= {
+                    "workers": workers,
+                    "classes": classes,
+                    "checkpointing": checkpointing,
+                    "state_store": state_store,
+                }
             if engine == "spark":
                 wanted = cluster or Cluster()
                 wanted = replace(wanted, session=wanted.session if spark is None else spark)
@@ -158,7 +163,7 @@ def check(
             builder = ResultBuilder(loaded.name, interpreter, system, found, paths, labels)
             result = builder.result(engine, deadlock, fail_on_vacuity, limits)
             result.profile = begins_with
-            if found.stopped == "memory" and engine == "local" and storing.kind == "memory":
+            if found.stopped == "memory" and engine == "local" and state_store.kind == "memory":
                 result.reason = f"{result.reason}; --store disk needs a small part of it"
             if properties:
                 tell("liveness")

@@ -15,19 +15,19 @@ import click
 from isrcheck.checker.cli import options as completing
 from isrcheck.checker.cli.exit_status import tell
 from isrcheck.checker.cli.options import (
+    checkpoint_options,
+    checkpointing_of,
     cluster_of,
     cluster_options,
     control_option,
     fairness_of,
     fitting_options,
-    keeping_of,
-    keeping_options,
     limits_options,
     liveness_options,
     profile_option,
     settings_option,
-    storing_of,
-    storing_options,
+    state_store_of,
+    state_store_options,
 )
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
@@ -39,7 +39,7 @@ from isrcheck.model.language.profiles import BARE
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.registry.loader import LoadedModel
-    from isrcheck.checker.results.exploration import Keeping, Storing
+    from isrcheck.checker.results.exploration import Checkpointing, StateStore
     from isrcheck.checker.results.result import Result
     from isrcheck.checker.scenarios.scenario import Scenario
     from isrcheck.checker.trace.fixed_run import Control
@@ -103,7 +103,7 @@ OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "res
 class Question:
     """The options of `isrcheck check`.
 
-    `fairness`, `cluster`, `outputs`, `keeping` and `storing` each combine several options.
+    `fairness`, `cluster`, `outputs`, `checkpointing` and `state_store` each combine several options.
     """
 
     model: str | None
@@ -129,8 +129,8 @@ class Question:
     fixes: bool
     cluster: Cluster | None
     outputs: Outputs
-    keeping: Keeping | None
-    storing: Storing
+    checkpointing: Checkpointing | None
+    state_store: StateStore
 
 
 @fitting_options
@@ -171,8 +171,8 @@ class Question:
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and actions and goals never seen; no progress.")
 @click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved.")
-@keeping_options
-@storing_options
+@checkpoint_options
+@state_store_options
 @cluster_options
 def command(watch: bool, **options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
@@ -189,12 +189,19 @@ def _check(options: dict[str, Any]) -> None:
     if (refusal := refusal_of_options(options["engine"], options)) is not None:
         raise click.UsageError(refusal)
     spark = {name: options.pop(name) for name in OF_SPARK}
-    keeping = keeping_of(options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every"))
+    checkpointing = checkpointing_of(
+        options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every")
+    )
     fairness = fairness_of(options)
-    storing = storing_of(options.pop("store"), options.pop("store_folder"))
+    state_store = state_store_of(options.pop("store"), options.pop("store_folder"))
     outputs, cluster = Outputs("check", options), cluster_of(options["engine"], spark)
     question = Question(
-        **options, cluster=cluster, outputs=outputs, keeping=keeping, storing=storing, fairness=fairness
+        **options,
+        cluster=cluster,
+        outputs=outputs,
+        checkpointing=checkpointing,
+        state_store=state_store,
+        fairness=fairness,
     )
     _require_one_question(question)
     outputs.require_different()
@@ -277,8 +284,8 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
             report=watcher.report,
             stage=watcher.stage,
             cluster=question.cluster,
-            keeping=question.keeping,
-            storing=question.storing,
+            checkpointing=question.checkpointing,
+            state_store=question.state_store,
         )
     if scenario is not None:
         from isrcheck.checker.scenarios.derived_files import settle

@@ -22,7 +22,7 @@ from isrcheck.model.language.model import Model
 if TYPE_CHECKING:
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.registry.loader import LoadedModel
-    from isrcheck.checker.results.exploration import Keeping, Storing
+    from isrcheck.checker.results.exploration import Checkpointing, StateStore
     from isrcheck.model.language.fairness import Fairness
 
 
@@ -166,9 +166,9 @@ def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
     return (str(collection.shipped()),)
 
 
-def keeping_options(command: Command) -> Command:
+def checkpoint_options(command: Command) -> Command:
     """Adds the options for checkpoints. An option that is not given is None."""
-    for option in reversed(_KEEPING):
+    for option in reversed(_CHECKPOINTS):
         command = option(command)
     return command
 
@@ -220,22 +220,22 @@ def fairness_of(options: dict[str, Any]) -> Fairness:
     return Fairness(default or "weak", **{name: frozenset(actions) for name, actions in names.items()})
 
 
-def storing_options(command: Command) -> Command:
+def state_store_options(command: Command) -> Command:
     """Adds the options for the place where states are stored."""
-    for option in reversed(_STORING):
+    for option in reversed(_STATE_STORE):
         command = option(command)
     return command
 
 
-def storing_of(store: str, folder: str | None) -> Storing:
+def state_store_of(store: str, folder: str | None) -> StateStore:
     """The place where the local engine stores states. Raises a usage error if the folder is missing or not wanted."""
     if folder is not None and store == "memory":
         raise click.UsageError("--store-folder goes with --store disk")
     if folder is not None and not Path(folder).is_dir():
         raise click.UsageError(f"--store-folder: there is no folder {folder}; make it, or name another one")
-    from isrcheck.checker.results.exploration import Storing
+    from isrcheck.checker.results.exploration import StateStore
 
-    return Storing(cast(Any, store), folder)
+    return StateStore(cast(Any, store), folder)
 
 
 def fitting_options(command: click.Command) -> click.Command:
@@ -254,7 +254,7 @@ def cluster_options(command: Command) -> Command:
 
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-_KEEPING: Final = (
+_CHECKPOINTS: Final = (
     click.option("--checkpoint", metavar="DIR", help="Keep checkpoints in a new folder (Spark: as a dataset)."),
     click.option("--resume", metavar="DIR", help="Continue from the checkpoint in a folder, and keep new ones there."),
     click.option(
@@ -292,7 +292,7 @@ _SPECIFICATION: Final = (
         help="A setting of the specification, in place of the value from the mapping.",
     ),
 )
-_STORING: Final = (
+_STATE_STORE: Final = (
     click.option(
         "--store",
         type=click.Choice(["memory", "disk"]),
@@ -337,7 +337,9 @@ def cluster_of(engine: str, options: dict[str, Any]) -> Cluster | None:
     return Cluster(**{names.get(name, name): value for name, value in given.items()})
 
 
-def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: float | None) -> Keeping | None:
+def checkpointing_of(
+    engine: str, checkpoint: str | None, resume: str | None, every: float | None
+) -> Checkpointing | None:
     """The folder and the interval of the local engine's checkpoints, or None if no checkpoints are requested.
 
     Also returns None for any engine except `local`. The engine `spark` keeps its checkpoints in its dataset.
@@ -349,9 +351,11 @@ def keeping_of(engine: str, checkpoint: str | None, resume: str | None, every: f
         raise click.UsageError("--checkpoint-every goes with --checkpoint or --resume")
     if folder is None or engine != "local":
         return None
-    from isrcheck.checker.results.exploration import Keeping
+    from isrcheck.checker.results.exploration import Checkpointing
 
-    return Keeping(folder, resume is not None) if every is None else Keeping(folder, resume is not None, every)
+    return (
+        Checkpointing(folder, resume is not None) if every is None else Checkpointing(folder, resume is not None, every)
+    )
 
 
 def model_at(loaded: LoadedModel, texts: dict[str, str], profile: str | None) -> Model:

@@ -34,7 +34,7 @@ from isrcheck.checker.results.errors import DatasetRefused
 
 FORMAT: Final = 2
 HEADER: Final = "dataset.json"
-CONES: Final = "cones"
+SLICES: Final = "cones"
 READERS: Final = 8
 """The number of threads that look for missing or changed files."""
 MUCH: Final = 1 << 30
@@ -238,7 +238,7 @@ class Dataset:
         if self.levels:
             self._tidy_folder("runs", self.levels[-1].runs)
         # Cones remain if a process was killed while it looked for a trace.
-        self.storage.remove_files(name for name in self.storage.names("") if name.startswith(f"{CONES}-"))
+        self.storage.remove_files(name for name in self.storage.names("") if name.startswith(f"{SLICES}-"))
 
     def _tidy_level(self, level: Level) -> None:
         self._tidy_folder(f"states/{folder_of(level.number)}", level.files)

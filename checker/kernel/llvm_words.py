@@ -185,7 +185,7 @@ LAST: Final = 0xD6E8FEB86659FD93
 _MASK: Final = (1 << 64) - 1
 
 
-def owner_hash(words: Iterable[int]) -> int:
+def partition_hash(words: Iterable[int]) -> int:
     """The hash of one packed state. Compiled code computes the same hash for many states."""
     h = 0
     for word in words:

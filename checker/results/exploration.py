@@ -35,7 +35,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Keeping:
+class Checkpointing:
     """The folder for a search's checkpoints, whether to resume, and the minimum of seconds between two checkpoints."""
 
     folder: str
@@ -44,7 +44,7 @@ class Keeping:
 
 
 @dataclass(frozen=True)
-class Storing:
+class StateStore:
     """Where a search keeps its states: in memory, or on disk.
 
     `folder` is the folder for the files on disk; None is the system's temporary folder.

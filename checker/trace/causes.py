@@ -43,7 +43,7 @@ def reasons(walked: Walked) -> Reasons | None:
         into = graph.into[end]
     seen, found, latest = set(at_once), list[Reason](), {made.what: max(_makers(into, made)) for made in _all(into)}
     for end in sorted(into):
-        steps = graph.cone(end) - seen
+        steps = graph.backward_slice(end) - seen
         seen |= steps
         # If several steps caused a fact, the fact is told only with the last of these steps. But if a step would have
         # no fact left, it keeps all its facts.
@@ -119,7 +119,7 @@ class _Graph:
             mine = edges.setdefault(earlier, [])
             mine += [made for made in causes if made not in mine]
 
-    def cone(self, end: int) -> set[int]:
+    def backward_slice(self, end: int) -> set[int]:
         """A step and all earlier steps that it depends on."""
         found, pending = set[int](), [end]
         while pending:
@@ -137,7 +137,7 @@ class _Graph:
         return {k: tuple(self._needs(k)) for k in sorted(self.into)}
 
     def _needs(self, k: int) -> Iterator[Need]:
-        behind = {a: self.cone(a) - {a} for a in self.into[k]}
+        behind = {a: self.backward_slice(a) - {a} for a in self.into[k]}
         for a in sorted(behind):
             if not any(a in behind[b] for b in behind):
                 yield Need(a, "; ".join(fact.text for fact in self.facts(self.into[k][a])))

@@ -20,7 +20,7 @@ from isrcheck.checker.cli import main
 from isrcheck.checker.engines.explicit import checkpoint
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.kernel.compiled import Kernel
-from isrcheck.checker.results.exploration import Exploration, Keeping, Limits, Progress
+from isrcheck.checker.results.exploration import Checkpointing, Exploration, Limits, Progress
 from isrcheck.checker.results.result import CheckpointRefused, LimitTooSmall
 from isrcheck.model.semantics.expressions import TRUE, and_, eq, leaf, lt, not_
 from isrcheck.model.semantics.transition_system import TransitionSystem
@@ -33,16 +33,26 @@ ALWAYS = 1e-9
 PLACE_OR_TIME = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers")
 
 
-def kept(folder: Path, resume: bool = False) -> Keeping:
-    return Keeping(str(folder), resume, ALWAYS)
+def kept(folder: Path, resume: bool = False) -> Checkpointing:
+    return Checkpointing(str(folder), resume, ALWAYS)
 
 
 def run(
-    toy: TransitionSystem, keeping: Keeping | None, states: int | None = None, workers: int = 1, keep_going: bool = True
+    toy: TransitionSystem,
+    checkpointing: Checkpointing | None,
+    states: int | None = None,
+    workers: int = 1,
+    keep_going: bool = True,
 ) -> tuple[Exploration, NativeLevels]:
     limits = Limits(states=states)
     return search(
-        toy, keep_going=keep_going, deadlock=True, limits=limits, report=None, workers=workers, keeping=keeping
+        toy,
+        keep_going=keep_going,
+        deadlock=True,
+        limits=limits,
+        report=None,
+        workers=workers,
+        checkpointing=checkpointing,
     )
 
 
@@ -113,8 +123,8 @@ def test_reports_and_traces_are_the_same_after_a_stop(tmp_path: Path) -> None:
     name = "kip-101"
     whole = check(name, {"replicas": 2}).to_json()
     assert whole["verdict"] == "violated"
-    assert check(name, {"replicas": 2}, keeping=kept(tmp_path), limits=Limits(states=20)).exit_code == 152
-    again = check(name, {"replicas": 2}, keeping=kept(tmp_path, True), workers=2)
+    assert check(name, {"replicas": 2}, checkpointing=kept(tmp_path), limits=Limits(states=20)).exit_code == 152
+    again = check(name, {"replicas": 2}, checkpointing=kept(tmp_path, True), workers=2)
     assert essential(again.to_json()) == essential(whole)
 
 
@@ -129,16 +139,16 @@ def test_an_interrupted_search_keeps_its_whole_levels(how: signal.Signals, tmp_p
             signal.raise_signal(how)
 
     toy = grid([16] * 5)
-    keeping = Keeping(str(tmp_path), every=1e6)
+    checkpointing = Checkpointing(str(tmp_path), every=1e6)
     question: dict[str, Any] = {"keep_going": False, "deadlock": False, "limits": Limits()}
     handler = signal.getsignal(signal.SIGTERM)
-    found, _ = search(toy, **question, report=interrupt, workers=2, keeping=keeping)
+    found, _ = search(toy, **question, report=interrupt, workers=2, checkpointing=checkpointing)
     assert found.stopped == "interrupt"
     assert signal.getsignal(signal.SIGTERM) is handler
     manifest = json.loads((tmp_path / checkpoint.MANIFEST).read_bytes())
     rows = sum(part["states"]["bytes"] for part in manifest["parts"]) // manifest["question"]["row_bytes"]
     assert rows == sum(found.levels)
-    again, _ = search(toy, **question, report=None, keeping=kept(tmp_path, True))
+    again, _ = search(toy, **question, report=None, checkpointing=kept(tmp_path, True))
     assert (again.stopped, sum(again.levels), len(again.levels)) == (None, 16**5, 76)
 
 
@@ -228,10 +238,10 @@ def test_a_change_that_only_the_first_states_show_is_seen(tmp_path: Path) -> Non
 def test_a_limit_of_memory_that_does_not_hold_the_levels_is_refused(tmp_path: Path) -> None:
     toy = grid([40] * 4)
     question: dict[str, Any] = {"keep_going": False, "deadlock": False, "report": None}
-    search(toy, **question, limits=Limits(states=200_000), keeping=kept(tmp_path))
+    search(toy, **question, limits=Limits(states=200_000), checkpointing=kept(tmp_path))
     with pytest.raises(LimitTooSmall) as refused:
-        search(toy, **question, limits=Limits(memory=1 << 21), keeping=kept(tmp_path, True))
-    search(toy, **question, limits=Limits(memory=refused.value.minimum), keeping=kept(tmp_path, True))
+        search(toy, **question, limits=Limits(memory=1 << 21), checkpointing=kept(tmp_path, True))
+    search(toy, **question, limits=Limits(memory=refused.value.minimum), checkpointing=kept(tmp_path, True))
 
 
 def isrcheck(*words: object) -> Result:

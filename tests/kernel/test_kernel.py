@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from isrcheck.checker.kernel.compiled import Compiled, Kernel
 from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.kernel.llvm_module import kernel_text
-from isrcheck.checker.kernel.llvm_words import owner_hash
+from isrcheck.checker.kernel.llvm_words import partition_hash
 from isrcheck.checker.kernel.programs import Columns
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, verdicts
 from isrcheck.checker.kernel.vm import LANES
@@ -253,11 +253,11 @@ def test_the_owner_hash_is_the_one_that_is_written_down() -> None:
         toy = grid(sides)
         for kernel in both(toy):
             states = kernel.layout.pack(random_states(random.Random(5), toy.leaves, 19))
-            assert [int(h) for h in kernel.hashes(states)] == [owner_hash(map(int, row)) for row in states]
+            assert [int(h) for h in kernel.hashes(states)] == [partition_hash(map(int, row)) for row in states]
 
 
 def test_the_owner_hash_never_changes() -> None:
-    assert [hex(owner_hash(words)) for words in ([1], [3, 0], [3, 1 << 63])] == HASHES
+    assert [hex(partition_hash(words)) for words in ([1], [3, 0], [3, 1 << 63])] == HASHES
 
 
 HASHES = ["0xd8685893e3d7d0e9", "0x1d5ac3395e5fe78e", "0x6fea9825b129317e"]

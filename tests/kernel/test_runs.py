@@ -43,7 +43,7 @@ from isrcheck.checker.engines.explicit.store_search import Search
 from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.jit import Loop
 from isrcheck.checker.kernel.layout import Layout, Words
-from isrcheck.checker.results.exploration import Exploration, Limits, Storing
+from isrcheck.checker.results.exploration import Exploration, Limits, StateStore
 from isrcheck.model.language.domains import number
 from tests.agreement.profiles import examples
 from tests.kernel.large import search
@@ -331,8 +331,8 @@ def test_a_space_much_larger_than_the_room_is_the_same(
     question: dict[str, Any] = {"keep_going": True, "symmetry": symmetry}
     one = check("kip-320", SMALL, **question)
     monkeypatch.setattr(sys.modules["isrcheck.checker.engines.explicit.search"], "_small", lambda words: 0)
-    storing = Storing() if kind == "memory" else Storing("disk", str(tmp_path))
-    other = check("kip-320", SMALL, **question, workers=workers, storing=storing)
+    state_store = StateStore() if kind == "memory" else StateStore("disk", str(tmp_path))
+    other = check("kip-320", SMALL, **question, workers=workers, state_store=state_store)
     assert sum(one.levels if one.orbits is None else one.orbits.states) > 30_000
     assert essence(one.to_json()) == essence(other.to_json())
     assert (marking_at[0], marking_at[-1]) == (marking != "never", marking == "always")
@@ -344,7 +344,9 @@ def test_where_memory_ends_there_is_room_on_disk(tmp_path: Path) -> None:
     question: dict[str, Any] = {"keep_going": False, "deadlock": False, "report": None}
     limits = Limits(states=3_000_000, memory=16 << 20)
     memory, disk = (
-        search(toy, **question, limits=limits, storing=Storing(kind, None if kind == "memory" else str(tmp_path)))[0]
+        search(
+            toy, **question, limits=limits, state_store=StateStore(kind, None if kind == "memory" else str(tmp_path))
+        )[0]
         for kind in ("memory", "disk")
     )
     assert (memory.stopped, disk.stopped) == ("memory", "states")
@@ -366,8 +368,8 @@ def test_a_search_that_ends_while_it_settles_has_its_whole_levels(
         between(self, level, seconds, expanded)
 
     monkeypatch.setattr(large_search.RunSearch, "_between", late)
-    storing = Storing("disk", str(tmp_path))
-    found, levels = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=storing)
+    state_store = StateStore("disk", str(tmp_path))
+    found, levels = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, state_store=state_store)
     assert found.stopped == "time"
     assert 5 < len(found.levels) < len(whole.levels)
     assert found.levels == whole.levels[: len(found.levels)]
@@ -539,7 +541,7 @@ def test_several_workers_settle_ranges_in_their_order() -> None:
 def test_a_kernel_judges_what_is_new_and_nothing_else() -> None:
     """A bound that only a state of the last level reaches is noticed when this level is merged."""
     toy = grid([6, 6])
-    found, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=Storing("disk"))
+    found, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, state_store=StateStore("disk"))
     one, _ = search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None)
     assert (found.bounds, found.goals, found.violated) == (one.bounds, one.goals, one.violated)
     assert Kernel(toy).words == 1
@@ -558,13 +560,13 @@ def test_a_level_that_cannot_be_read_again_ends_the_search(
             os.ftruncate(file.number, place + data.nbytes - 9)
         return place
 
-    toy, storing = grid([1 << 10] * 4), Storing("disk", str(tmp_path))
+    toy, state_store = grid([1 << 10] * 4), StateStore("disk", str(tmp_path))
     question: dict[str, Any] = {"keep_going": True, "deadlock": False, "report": None, "workers": workers}
     limits = Limits(states=400_000)
-    search(toy, **question, limits=limits, storing=storing)
+    search(toy, **question, limits=limits, state_store=state_store)
     monkeypatch.setattr(runs.File, "write", cut)
     with pytest.raises(OSError, match="cannot be read"):
-        search(toy, **question, limits=limits, storing=storing)
+        search(toy, **question, limits=limits, state_store=state_store)
 
 
 def test_states_of_pieces_that_are_not_full_are_expanded_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -582,8 +584,8 @@ def test_states_of_pieces_that_are_not_full_are_expanded_once(monkeypatch: pytes
     toy = grid([60, 60, 60])
     for workers in (1, 2):
         found, levels = search(
-            toy, keep_going=True, deadlock=True, limits=Limits(), report=None, storing=Storing("disk", str(tmp_path)),
-            workers=workers,
+            toy, keep_going=True, deadlock=True, limits=Limits(), report=None,
+            state_store=StateStore("disk", str(tmp_path)), workers=workers,
         )  # fmt: skip
         assert sum(found.levels) == 60**3
         assert levels.depth == 3 * 59 + 1
@@ -656,14 +658,14 @@ def test_however_little_fits_anywhere_every_state_is_expanded_once(data: st.Data
         between(self, level, seconds, expanded)
         self._work = work
 
-    storing = Storing("disk", tempfile.gettempdir()) if data.draw(st.booleans()) else Storing()
+    state_store = StateStore("disk", tempfile.gettempdir()) if data.draw(st.booleans()) else StateStore()
     with pytest.MonkeyPatch.context() as patched:
         for module, names in little.items():
             for name, value in names.items():
                 patched.setattr(module, name, value)
         patched.setattr(RunSearch, "_between", hindered)
         found, _ = search(
-            grid([40] * 3), keep_going=True, deadlock=True, limits=Limits(), report=None, storing=storing,
+            grid([40] * 3), keep_going=True, deadlock=True, limits=Limits(), report=None, state_store=state_store,
             workers=data.draw(st.sampled_from([1, 2, 3, 5])),
         )  # fmt: skip
     assert found.stopped is None

@@ -12,7 +12,7 @@ from hypothesis import given
 from isrcheck import check
 from isrcheck.checker.cli import main
 from isrcheck.checker.engines.explicit.levels import NativeLevels
-from isrcheck.checker.results.exploration import Exploration, Limits, Storing
+from isrcheck.checker.results.exploration import Exploration, Limits, StateStore
 from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
@@ -21,8 +21,10 @@ from tests.kernel.large import search
 from tests.kernel.toys import grid, ring
 
 
-def found_by(toy: TransitionSystem, storing: Storing, workers: int = 1) -> tuple[Exploration, NativeLevels]:
-    return search(toy, keep_going=True, deadlock=True, limits=Limits(), report=None, workers=workers, storing=storing)
+def found_by(toy: TransitionSystem, state_store: StateStore, workers: int = 1) -> tuple[Exploration, NativeLevels]:
+    return search(
+        toy, keep_going=True, deadlock=True, limits=Limits(), report=None, workers=workers, state_store=state_store
+    )
 
 
 def essence(found: Exploration) -> Exploration:
@@ -36,7 +38,7 @@ def states(levels: NativeLevels) -> list[list[bytes]]:
 @pytest.mark.parametrize("workers", [1, 3])
 @pytest.mark.parametrize("toy", [ring(5), grid([40, 40, 40]), grid([6] * 5)], ids=["ring", "deep", "wide"])
 def test_levels_and_counts_are_the_same(toy: TransitionSystem, workers: int, tmp_path: Path) -> None:
-    one, other = found_by(toy, Storing()), found_by(toy, Storing("disk", str(tmp_path)), workers)
+    one, other = found_by(toy, StateStore()), found_by(toy, StateStore("disk", str(tmp_path)), workers)
     assert essence(one[0]) == essence(other[0])
     assert states(one[1]) == states(other[1])
     assert list(tmp_path.iterdir()) == []
@@ -47,7 +49,9 @@ def test_levels_and_counts_are_the_same(toy: TransitionSystem, workers: int, tmp
 def test_random_models_have_the_same_levels(source: str) -> None:
     _, system = traced(load(source))
     found = [
-        search(system, keep_going=True, deadlock=True, limits=Limits(states=150), report=None, storing=Storing(kind))
+        search(
+            system, keep_going=True, deadlock=True, limits=Limits(states=150), report=None, state_store=StateStore(kind)
+        )
         for kind in ("memory", "disk")
     ]
     assert essence(found[0][0]) == essence(found[1][0])
@@ -59,7 +63,7 @@ def test_the_json_says_where_the_states_were(tmp_path: Path) -> None:
     shown = CliRunner().invoke(main, [*words, "--store", "disk", "--store-folder", str(tmp_path)])
     assert shown.exit_code == 0
     assert list(tmp_path.iterdir()) == []
-    report = check("kip-320", {"replicas": 2, "log_size": 1}, storing=Storing("disk")).to_json()
+    report = check("kip-320", {"replicas": 2, "log_size": 1}, state_store=StateStore("disk")).to_json()
     assert report["store"] == "disk"
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.analysis.liveness import lasso
-from isrcheck.checker.results.exploration import Limits, Storing
+from isrcheck.checker.results.exploration import Limits, StateStore
 from isrcheck.checker.results.result import Result, Trace
 from tests.liveness.graphs import ACTIONS, INSTANCES, KINDS, STATES, Brute, Graph, Instance, Label, deep, drawn
 from tests.marks import one_in
@@ -144,7 +144,7 @@ def test_neither_workers_nor_the_store_change_an_answer(seed: int) -> None:
     small = asked(seed).liveness
     for workers in (1, 2):
         assert asked(seed, workers, LARGE).liveness == small
-    on_disk = check(drawn(seed).model(), invariants=[], liveness=["all"], storing=Storing("disk"))
+    on_disk = check(drawn(seed).model(), invariants=[], liveness=["all"], state_store=StateStore("disk"))
     assert on_disk.liveness == small
 
 

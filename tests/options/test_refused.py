@@ -12,7 +12,7 @@ from isrcheck import check
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.registry.capabilities import ENGINES as ALL
 from isrcheck.checker.registry.capabilities import TABLE, as_lines
-from isrcheck.checker.results.exploration import Keeping, Limits, Storing
+from isrcheck.checker.results.exploration import Checkpointing, Limits, StateStore
 from isrcheck.model.language import UnknownName
 from tests.cli.running import run
 from tests.marks import EXHAUSTIVE, one_in
@@ -176,8 +176,8 @@ ENGINES = ("reference", "spark", "symbolic")
 OF_LOCAL: dict[str, Any] = {
     "workers": 2,
     "symmetry": True,
-    "keeping": Keeping("a"),
-    "storing": Storing("disk"),
+    "checkpointing": Checkpointing("a"),
+    "state_store": StateStore("disk"),
 }
 OF_SPARK: dict[str, Any] = {"cluster": Cluster(), "spark": object()}
 

@@ -14,7 +14,7 @@ import pytest
 
 from isrcheck import check
 from isrcheck.checker.engines.spark import cluster, session_settings
-from isrcheck.checker.engines.spark.spark_search import require_each_owner
+from isrcheck.checker.engines.spark.spark_search import require_each_partition
 from isrcheck.checker.results.errors import ClusterFailed
 from isrcheck.checker.results.exploration import Limits
 from tests.cli.running import counter, run
@@ -167,7 +167,7 @@ def test_pyspark_in_spark_home_is_found(tmp_path: Path) -> None:
 
 def test_candidates_of_an_owner_that_are_parted_are_not_believed() -> None:
     reports = [{"merge": {"owner": owner}} for owner in (0, 1, 1)]
-    require_each_owner(reports[:2], 2)
+    require_each_partition(reports[:2], 2)
     for wrong in (reports, reports[:1], reports[1:]):
         with pytest.raises(ClusterFailed, match="has not given each owner all of its candidates in one task"):
-            require_each_owner(wrong, 2)
+            require_each_partition(wrong, 2)

@@ -15,7 +15,7 @@ from isrcheck.checker.engines.spark import executor_kernels, executor_queries, r
 from isrcheck.checker.engines.spark.spark_search import sizes
 from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.layout import Layout
-from isrcheck.checker.kernel.llvm_words import owner_hash
+from isrcheck.checker.kernel.llvm_words import partition_hash
 from isrcheck.model.semantics.expressions import Leaf
 from tests.agreement.profiles import examples
 from tests.kernel.toys import grid
@@ -126,13 +126,13 @@ def test_a_page_that_has_changed_is_not_read(tmp_path: Path) -> None:
 
 def test_looking_for_few_states_reads_few_row_groups(tmp_path: Path) -> None:
     many = packed([(i, 0) for i in range(10_000)])
-    hashes = np.array([owner_hash(map(int, row)) for row in many], dtype=np.uint64)
+    hashes = np.array([partition_hash(map(int, row)) for row in many], dtype=np.uint64)
     many, hashes = row_order.distinct(many, hashes)
     path = str(tmp_path), "part.parquet"
     state_files.write(*path, [(many, hashes)], 2, 100)
 
     def again(states: np.ndarray) -> np.ndarray:
-        return np.array([owner_hash(map(int, row)) for row in states], dtype=np.uint64)
+        return np.array([partition_hash(map(int, row)) for row in states], dtype=np.uint64)
 
     reader = state_files.Reader(*path, again)
     seen = [(a, b, len(some)) for some, _, a, b in reader.around(hashes[[150, 151, 9_950]])]

@@ -56,7 +56,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def searched(root: str, states: int = 0, how: str = "new") -> Any:
-    """The result of `storing.py`, run in a separate process."""
+    """The result of `state_store.py`, run in a separate process."""
     command = [sys.executable, "-m", "tests.spark.storing", root, str(states), how]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert said.returncode == 0, said.stderr[-3000:]

@@ -29,7 +29,7 @@ from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.exchanges import Classes
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.results.exploration import Keeping
+from isrcheck.checker.results.exploration import Checkpointing
 from isrcheck.checker.results.result import CheckpointRefused
 from isrcheck.model.semantics.transition_system import TransitionSystem
 
@@ -75,11 +75,11 @@ def question_of(
 class Checkpoint:
     """A folder with the levels of one search. `due` says whether it is time to write again."""
 
-    def __init__(self, keeping: Keeping, question: dict[str, Any]) -> None:
-        self.folder, self._every, self._question = Path(keeping.folder), keeping.every, question
+    def __init__(self, checkpointing: Checkpointing, question: dict[str, Any]) -> None:
+        self.folder, self._every, self._question = Path(checkpointing.folder), checkpointing.every, question
         self._parts: list[dict[str, Any]] = []
         self._written, self._row_bytes = 0, int(question["row_bytes"])
-        self.resumed = keeping.resume
+        self.resumed = checkpointing.resume
         if self.resumed:
             self._parts = self._manifest()
         else:

@@ -33,7 +33,7 @@ from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.exchanges import Classes
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.llvm_orbits import Orbits
-from isrcheck.checker.results.exploration import Exploration, Keeping, Limits, Report, Storing
+from isrcheck.checker.results.exploration import Checkpointing, Exploration, Limits, Report, StateStore
 from isrcheck.checker.results.result import LimitTooSmall
 from isrcheck.checker.results.size_estimate import forecast
 from isrcheck.model.semantics.transition_system import TransitionSystem
@@ -238,8 +238,8 @@ def search_large(
     report: Report | None,
     workers: int,
     classes: Classes,
-    keeping: Keeping | None,
-    storing: Storing,
+    checkpointing: Checkpointing | None,
+    state_store: StateStore,
     watch: Watch | None = None,
     some: Words,
     known: Sequence[tuple[Level, Words]] = (),
@@ -250,7 +250,7 @@ def search_large(
     levels, with their states, that another search has found.
     """
     workers = _affordable(system, workers, limits.memory)
-    minimum = minimum_memory(system, workers) + (0 if storing.kind == "memory" else least_memory(workers))
+    minimum = minimum_memory(system, workers) + (0 if state_store.kind == "memory" else least_memory(workers))
     if limits.memory is not None and limits.memory < minimum:
         raise LimitTooSmall(limits.memory, minimum)
     orbits = Orbits(system, kernel.layout, classes) if classes else None
@@ -265,10 +265,10 @@ def search_large(
 
     def explored(run: Search, known: Iterable[tuple[Level, Words]]) -> Exploration:
         run.watch = watch
-        if keeping is not None:
-            run.checkpoint = Checkpoint(keeping, question_of(system, kernel, keep_going, deadlock, classes))
+        if checkpointing is not None:
+            run.checkpoint = Checkpoint(checkpointing, question_of(system, kernel, keep_going, deadlock, classes))
         try:
-            with termination_interrupts(keeping is not None):
+            with termination_interrupts(checkpointing is not None):
                 return run.explore(keep_going, deadlock, known)
         except OutOfMemory:
             states = 0 if run.checkpoint is None else run.checkpoint.size // kernel.layout.row_bytes
@@ -291,19 +291,19 @@ def search_large(
         return more, table
 
     run: Search
-    if storing.kind != "memory":
-        run = by_runs(storing.folder or tempfile.gettempdir())
+    if state_store.kind != "memory":
+        run = by_runs(state_store.folder or tempfile.gettempdir())
         exploration = explored(run, known)
     elif _needs_table(system, limits, workers, known):
         run = by_table()
         exploration = explored(run, known)
     else:
         run = by_runs(None)
-        run.may_give_up = keeping is None  # only one search can write a checkpoint
+        run.may_give_up = checkpointing is None  # only one search can write a checkpoint
         exploration = explored(run, known)
         if run.too_deep:
             exploration, run = continued(run, exploration)
     exploration.workers = workers
-    if storing.kind != "memory":
-        exploration.extra["store"] = storing.kind
+    if state_store.kind != "memory":
+        exploration.extra["store"] = state_store.kind
     return exploration, run.levels

@@ -30,7 +30,7 @@ from isrcheck.checker.engines.explicit.small_search import (
 from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.exchanges import Classes
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.results.exploration import Exploration, Keeping, Limits, Report, Storing
+from isrcheck.checker.results.exploration import Checkpointing, Exploration, Limits, Report, StateStore
 from isrcheck.model.semantics.transition_system import TransitionSystem
 
 
@@ -43,8 +43,8 @@ def search(
     report: Report | None,
     workers: int | None = 1,
     classes: Classes = (),
-    keeping: Keeping | None = None,
-    storing: Storing = Storing(),
+    checkpointing: Checkpointing | None = None,
+    state_store: StateStore = StateStore(),
     watch: Watch | None = None,
     small: int | None = None,
 ) -> tuple[Exploration, NativeLevels]:
@@ -52,17 +52,17 @@ def search(
 
     `workers` None means one worker on each processor. Fewer workers are used if the memory limit is too small. Each of
     `classes` lists brokers (or members of another scalarset) that are known to be interchangeable. Of the states that
-    differ only by exchanging such brokers, one is kept. `keeping` names a folder in which the levels are kept.
-    `CheckpointRefused` is raised if the search cannot continue from this folder or cannot begin in it. `storing` says
-    where the states are kept. `watch` looks at each whole level, and may end the search there. A space of up to `small`
-    states, or the first levels of a larger one, may be explored with arrays only. With `small` 0, this is not done.
-    With `small` None, the search chooses the number so that exploring this many states with arrays takes about as long
-    as compiling or loading the code for large spaces. `LimitTooSmall` is raised if the memory limit is too small for
-    the search to begin, or for the states of a checkpoint.
+    differ only by exchanging such brokers, one is kept. `checkpointing` names a folder in which the levels are kept.
+    `CheckpointRefused` is raised if the search cannot continue from this folder or cannot begin in it. `state_store`
+    says where the states are kept. `watch` looks at each whole level, and may end the search there. A space of up to
+    `small` states, or the first levels of a larger one, may be explored with arrays only. With `small` 0, this is not
+    done. With `small` None, the search chooses the number so that exploring this many states with arrays takes about as
+    long as compiling or loading the code for large spaces. `LimitTooSmall` is raised if the memory limit is too small
+    for the search to begin, or for the states of a checkpoint.
     """
     workers, began = workers or processors(), time.perf_counter()
     kernel = Kernel(system)
-    usual = not classes and keeping is None and (limits.memory is None or limits.memory >= PLENTY)
+    usual = not classes and checkpointing is None and (limits.memory is None or limits.memory >= PLENTY)
     earlier = Earlier(system, keep_going, deadlock) if usual and small is None else None
     small = _small(kernel.words) if small is None else small
     # If the limit on states is at most half of `small`, the code for large spaces will not be needed.
@@ -72,7 +72,7 @@ def search(
     first, found, large = None, None, Arranged(system)
     if space is not None:
         large.begin([], space.layout)
-    elif small and usual and storing == Storing():
+    elif small and usual and state_store == StateStore():
         ahead = large.begin if workers > 1 and not few else None
         first = SmallSearch(system, kernel, limits, report, began, small, ahead)
         first.watch = watch
@@ -85,14 +85,15 @@ def search(
 
             known = [] if first is None else first.whole()
             # The layout of a checkpoint must stay the same, and symmetry is cheapest in the usual layout.
-            if not classes and keeping is None:
+            if not classes and checkpointing is None:
                 large.begin([rows for _, rows in known])
                 known = [(level, kernel.layout.moved(rows, large.kernel.layout)) for level, rows in known]
                 kernel = large.kernel
             some = _some(system, kernel, [rows for _, rows in known], space)
             found = search_large(
                 system, kernel, began, keep_going=keep_going, deadlock=deadlock, limits=limits, report=report,
-                workers=workers, classes=classes, keeping=keeping, storing=storing, watch=watch, known=known, some=some,
+                workers=workers, classes=classes, checkpointing=checkpointing, state_store=state_store,
+                watch=watch, known=known, some=some,
             )  # fmt: skip
         except KeyboardInterrupt:
             if first is None:

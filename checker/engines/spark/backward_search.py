@@ -11,7 +11,7 @@ cone. The task writes a large part into a file. It returns a small part together
 all small parts into one file.
 
 A *question* is JSON. A question about a cone has `actors` (the actor of each transition), `root` (the dataset or
-another folder), `cones` (the folder for cones, below `root`), and one entry that says which states are in the cone:
+another folder), `slices` (the folder for cones, below `root`), and one entry that says which states are in the cone:
 
 * `bit`: the states with a step to a state that has this verdict bit
 * `into`: the states with a step into the cone of the next level (the entry lists the files of this cone)
@@ -66,7 +66,7 @@ def costs(found: Array, words: int) -> Array:
     return np.ascontiguousarray(found[:, words:]).view(np.uint32)
 
 
-class Cone:
+class BackwardSlice:
     """Looks up states in the files of a cone."""
 
     def __init__(self, root: str, entries: list[dict[str, Any]], kernel: Kernel) -> None:
@@ -128,20 +128,20 @@ class Goal:
         self._bit, self._kernel = bit, kernel
 
     def after(self, states: Array, acting: Array) -> Array:
-        """Like `Cone.after`. The result is 0 for a state with the verdict bit, and UNREACHED for other states."""
+        """Like `BackwardSlice.after`. Gives 0 for a state with the verdict bit, and UNREACHED for other states."""
         return np.where(has_bit(self._kernel, states, self._bit), 0, UNREACHED)
 
 
-def aim_of(question: dict[str, Any], root: str, kernel: Kernel) -> Cone | Goal:
+def target_of(question: dict[str, Any], root: str, kernel: Kernel) -> BackwardSlice | Goal:
     """The cone or the goal of a question. The question asks for the states with a step into this cone or goal."""
-    return Cone(root, question["into"], kernel) if "into" in question else Goal(question["bit"], kernel)
+    return BackwardSlice(root, question["into"], kernel) if "into" in question else Goal(question["bit"], kernel)
 
 
 def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
     return kernel.evaluate(states)[:, bit // 64] >> np.uint64(bit % 64) & np.uint64(1) == 1
 
 
-def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
+def sliced(work: Work, partition: int) -> tuple[bytes, dict[str, Any]]:
     """Finds an owner's part of a cone. Returns its rows and a report.
 
     If the rows have more than `INLINE` bytes, they are written into a file and not returned. The report then has the
@@ -152,13 +152,13 @@ def coned(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
     number = int(actors.max(initial=0)) + 1
     parts = [np.empty((0, kernel.words + -(-number // 2)), dtype=np.uint64)]
     if "stuck" in question:
-        parts += [with_costs(x, np.zeros((len(x), number))) for x in without_steps(work, kernel, owner)]
+        parts += [with_costs(x, np.zeros((len(x), number))) for x in without_steps(work, kernel, partition)]
     else:
-        aim = aim_of(question, question["root"], kernel)
-        for states, source, transition, after in chunks(work, kernel, owner):
+        aim = target_of(question, question["root"], kernel)
+        for states, source, transition, after in chunks(work, kernel, partition):
             acting = actors[transition]
             parts.append(reached(states, source, acting, aim.after(after, acting), number))
-    return given_back(question["root"], question["cones"], kernel, owner, np.concatenate(parts))
+    return given_back(question["root"], question["cones"], kernel, partition, np.concatenate(parts))
 
 
 def reached(states: Array, source: Array, acting: Array, weight: Array, actors: int) -> Array:
@@ -175,8 +175,8 @@ def reached(states: Array, source: Array, acting: Array, weight: Array, actors: 
     return with_costs(states[there], np.minimum(by_actor, least + 1)[there])
 
 
-def given_back(root: str, folder: str, kernel: Kernel, owner: int, found: Array) -> tuple[bytes, dict[str, Any]]:
-    report: dict[str, Any] = {"owner": owner, "rows": len(found), "entry": None}
+def given_back(root: str, folder: str, kernel: Kernel, partition: int, found: Array) -> tuple[bytes, dict[str, Any]]:
+    report: dict[str, Any] = {"owner": partition, "rows": len(found), "entry": None}
     if found.nbytes <= INLINE:
         return found.tobytes(), report
     return b"", {**report, "entry": written(root, folder, found, kernel)}
@@ -193,14 +193,14 @@ def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, A
     }
 
 
-def chunks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, Array, Array, Array]]:
+def chunks(work: Work, kernel: Kernel, partition: int) -> Iterator[tuple[Array, Array, Array, Array]]:
     """Yields an owner's states in chunks, with the steps of each chunk.
 
     For each step: the position of its source in the chunk, the number of its transition, and its successor.
     """
     pending: list[tuple[Array, Array, Array, Array]] = []
     count = size = 0
-    for states, _ in blocks(work, kernel, owner):
+    for states, _ in blocks(work, kernel, partition):
         after = kernel.expand(states, kernel.tally(), traced=True).copy()
         source, transition = kernel.source[: len(after)] + count, kernel.transition[: len(after)].copy()
         pending.append((states, source, transition, after))
@@ -212,8 +212,8 @@ def chunks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, Arra
         yield tuple(np.concatenate(column) for column in zip(*pending, strict=True))  # type: ignore[misc]
 
 
-def without_steps(work: Work, kernel: Kernel, owner: int) -> Iterator[Array]:
-    for states, _ in blocks(work, kernel, owner):
+def without_steps(work: Work, kernel: Kernel, partition: int) -> Iterator[Array]:
+    for states, _ in blocks(work, kernel, partition):
         found = len(kernel.expand(states, kernel.tally(), traced=True))
         yield states[np.bincount(kernel.source[:found], minlength=len(states)) == 0]
 
@@ -221,7 +221,7 @@ def without_steps(work: Work, kernel: Kernel, owner: int) -> Iterator[Array]:
 # --- where evaluation failed ----------------------------------------------------------------------------------------
 
 
-def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
+def failing(work: Work, partition: int) -> tuple[bytes, dict[str, Any]]:
     """Finds the least of an owner's states in which a transition fails, and the first transition that fails there.
 
     If the question has `failed`, finds the least successor with this verdict bit instead, and gives transition 0. The
@@ -229,7 +229,7 @@ def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
     """
     kernel, question = kernel_of(work), json.loads(state_files.shared(work["question"]))
     least: tuple[list[int], int] | None = None
-    for states, _ in blocks(work, kernel, owner):
+    for states, _ in blocks(work, kernel, partition):
         if "failed" in question:
             after = kernel.expand(states, kernel.tally())
             where = after[has_bit(kernel, after, question["failed"])]
@@ -242,7 +242,7 @@ def failing(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
             first = np.lexsort((instances, *columns[::-1]))[0]
             mine = [int(column[first]) for column in columns], int(instances[first])
             least = mine if least is None else min(least, mine)
-    return b"", {"owner": owner, "least": least}
+    return b"", {"owner": partition, "least": least}
 
 
 # --- as a function over Arrow batches -------------------------------------------------------------------------------
@@ -253,9 +253,9 @@ def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
-            for owner in batch.column(0).to_pylist():
-                data, report = looked(work, owner)
-                columns = [pa.array([owner], pa.int32()), pa.array([data], pa.binary())]
+            for partition in batch.column(0).to_pylist():
+                data, report = looked(work, partition)
+                columns = [pa.array([partition], pa.int32()), pa.array([data], pa.binary())]
                 yield pa.RecordBatch.from_arrays(
                     [*columns, pa.array([json.dumps(report)])], ["owner", "rows", "report"]
                 )
@@ -263,7 +263,7 @@ def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
     return look
 
 
-def looked(work: Work, owner: int) -> tuple[bytes, dict[str, Any]]:
+def looked(work: Work, partition: int) -> tuple[bytes, dict[str, Any]]:
     """An owner's answer to the question in `work`: rows and a report."""
     question = json.loads(state_files.shared(work["question"]))
-    return failing(work, owner) if "places" in question else coned(work, owner)
+    return failing(work, partition) if "places" in question else sliced(work, partition)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from isrcheck.checker.datasets.dataset import CONES
+from isrcheck.checker.datasets.dataset import SLICES
 from isrcheck.checker.datasets.manifests import Level
 from isrcheck.checker.datasets.storage import Storage
 from isrcheck.checker.engines.spark import backward_search, executor_kernels, row_order, state_files, step_files
@@ -43,10 +43,10 @@ class StoredLevels:
 
     def __init__(
         self, system: TransitionSystem, kernel: Kernel, history: list[Level], spark: Spark | None, work:
-        executor_kernels.Work, owners: Callable[[], list[int]], threshold: int,
+        executor_kernels.Work, partitions: Callable[[], list[int]], threshold: int,
     ) -> None:  # fmt: skip
         self.system, self.kernel, self.history, self.spark = system, kernel, history, spark
-        self.work, self._owners, self._threshold = work, owners, threshold
+        self.work, self._partitions, self._threshold = work, partitions, threshold
 
     @property
     def on_this_machine(self) -> bool:
@@ -99,9 +99,9 @@ class StoredLevels:
         if self.spark is None or self.history[level - 1].distinct <= max(self._threshold, SMALL):
             work |= self.planned(level, row_order.bounds(1))
             return [backward_search.looked(executor_kernels.at_hand(work, self.kernel.code), 0)]
-        bounds = self._owners()
+        bounds = self._partitions()
         found = self.spark.look({**work, **self.planned(level, bounds)}, self.kernel.text)
-        if sorted(owner for owner, _, _ in found) != list(range(len(bounds) - 1)):
+        if sorted(partition for partition, _, _ in found) != list(range(len(bounds) - 1)):
             raise ClusterFailed("Spark has not given the answer of each owner once; ask again with --resume")
         return [(data, json.loads(report)) for _, data, report in sorted(found)]
 
@@ -126,30 +126,30 @@ class StoredPaths:
         return executor_kernels.kernel_of(executor_kernels.at_hand(self._levels.work, self._kernel.code))
 
     def to_violation(self, invariant: str, length: int) -> Path:
-        with self._cones():
+        with self._slices():
             bit = self._kernel.verdicts.invariants[invariant]
             return self._path(length, [], {"bit": bit})
 
     def to_deadlock(self, length: int) -> Path:
-        with self._cones():
-            last = self._cone(length, {"stuck": True})
+        with self._slices():
+            last = self._slice(length, {"stuck": True})
             return self._path(length, [last], {"into": last})
 
     def to_state(self, leaves: tuple[int, ...], length: int) -> Path:
-        with self._cones():
+        with self._slices():
             state = self._kernel.layout.pack([leaves])
             last = [self._written(backward_search.with_costs(state, np.zeros((1, max(self._actors, default=0) + 1))))]
             return self._path(length, [last], {"into": last})
 
     @contextmanager
-    def _cones(self) -> Iterator[None]:
+    def _slices(self) -> Iterator[None]:
         """A context with a folder for the cones of a path. The folder is removed at the end.
 
         The folder is in the dataset or, if the dataset cannot be written, on this machine. Other machines cannot access
         a folder on this machine. So `OSError` is raised if Spark runs on them and the dataset cannot be written.
         """
         with ExitStack() as leaving:
-            self._root, self._folder = self._levels.work["root"], f"{CONES}-{uuid.uuid4().hex}"
+            self._root, self._folder = self._levels.work["root"], f"{SLICES}-{uuid.uuid4().hex}"
             try:
                 Storage(self._root).make(self._folder)
             except OSError as error:
@@ -167,13 +167,13 @@ class StoredPaths:
 
         `known` has the cone of level `length`, or is empty if the path ends in a violation.
         """
-        cones, question = list(known), last
+        slices, question = list(known), last
         for level in range(length - 1, 0, -1):
-            cones.append(self._cone(level, question))
-            question = {"into": cones[-1]}
-        return self._walked(cones[::-1], length, last)
+            slices.append(self._slice(level, question))
+            question = {"into": slices[-1]}
+        return self._walked(slices[::-1], length, last)
 
-    def _cone(self, level: int, question: Question) -> Entries:
+    def _slice(self, level: int, question: Question) -> Entries:
         """Finds the cone of a level, and returns the entries of its files. Small parts are written into one file."""
         where = {"root": self._root, "cones": self._folder}
         found = self._levels.asked(level, {**question, "actors": self._actors, **where})
@@ -188,20 +188,20 @@ class StoredPaths:
 
     # --- forwards ---------------------------------------------------------------------------------------------------
 
-    def _walked(self, cones: list[Entries], length: int, last: Question) -> Path:
+    def _walked(self, slices: list[Entries], length: int, last: Question) -> Path:
         """The path that begins in the least state of the first cone, and has the fewest changes of actor from there.
 
         If several steps allow this number of changes, the path takes the first step in the order of the transitions.
         """
-        here = self._least(cones[0])
+        here = self._least(slices[0])
         start, instances, previous = self._levels.leaves(here)[0], list[int](), -1
         kernel, actors = self._expanding, np.array(self._actors, dtype=np.int64)
         for level in range(1, length):
-            question = {"into": cones[level]} if level < len(cones) else last
+            question = {"into": slices[level]} if level < len(slices) else last
             after = kernel.expand(here, kernel.tally(), traced=True).copy()
             transition = kernel.transition[: len(after)].copy()
             acting = actors[transition]
-            weight = backward_search.aim_of(question, self._root, kernel).after(after, acting)
+            weight = backward_search.target_of(question, self._root, kernel).after(after, acting)
             changes = weight + ((acting != previous) & (previous >= 0))
             best = int(np.lexsort((transition, changes))[0])
             assert weight[best] < backward_search.UNREACHED, "a state of a cone has a step into the next one"
@@ -209,9 +209,9 @@ class StoredPaths:
             here, previous = after[best : best + 1], int(acting[best])
         return Path(start, tuple(instances))
 
-    def _least(self, cone: Entries) -> Words:
+    def _least(self, slice_: Entries) -> Words:
         """The least state of a cone. States are compared by their leaves."""
-        states: Words = backward_search.rows_of(self._root, cone)[:, : self._kernel.words]
+        states: Words = backward_search.rows_of(self._root, slice_)[:, : self._kernel.words]
         leaves = self._levels.leaves(states)
         least = min(range(len(leaves)), key=leaves.__getitem__)
         return states[least : least + 1]

@@ -124,7 +124,7 @@ def bounds(parts: int) -> list[int]:
     The owner of a state is `(hash >> 32) * parts >> 32`. If `parts` is a power of two, the first bits of the hash
     are the number of the owner.
     """
-    return [-(-(owner << 32) // parts) << 32 for owner in range(parts + 1)]
+    return [-(-(partition << 32) // parts) << 32 for partition in range(parts + 1)]
 
 
 def cuts(hashes: Array, limits: list[int]) -> list[int]:

@@ -155,11 +155,11 @@ class Spark:
 
         def job() -> Any:
             self.send(work, text)
-            owners = len(work["bounds"]) - 1
+            partitions = len(work["bounds"]) - 1
             with self._shared(work["plan"]) as plan:
                 sent = {**work, "plan": plan}
-                expanded = self.session.range(0, owners, 1, owners).mapInArrow(tasks.expanding(sent), EXPANDED)
-                merged = expanded.repartitionById(owners, "owner").mapInArrow(tasks.merging(sent), "report string")
+                expanded = self.session.range(0, partitions, 1, partitions).mapInArrow(tasks.expanding(sent), EXPANDED)
+                merged = expanded.repartitionById(partitions, "owner").mapInArrow(tasks.merging(sent), "report string")
                 return merged.collect()
 
         for _ in range(ATTEMPTS - 1):
@@ -175,13 +175,13 @@ class Spark:
 
         def job() -> Any:
             self.send(work, text)
-            owners = len(work["bounds"]) - 1
+            partitions = len(work["bounds"]) - 1
             with self._shared(work["plan"]) as plan, self._shared(work["question"]) as question:
                 looking = backward_search.looking({**work, "plan": plan, "question": question})
-                return self.session.range(0, owners, 1, owners).mapInArrow(looking, EXPANDED).collect()
+                return self.session.range(0, partitions, 1, partitions).mapInArrow(looking, EXPANDED).collect()
 
         found = self.run(job, lambda: None, f"{work['model']}, level {work['level']}: steps that are asked for")
-        return [(int(owner), bytes(data), str(report)) for owner, data, report in found]
+        return [(int(partition), bytes(data), str(report)) for partition, data, report in found]
 
     @contextmanager
     def _shared(self, value: Any) -> Iterator[Any]:

@@ -63,13 +63,13 @@ def found_by(reports: list[dict[str, Any]], seconds: float) -> Found:
     return Found([x for r in reports for x in r["expand"]], [r["merge"] for r in reports], seconds)
 
 
-def require_each_owner(reports: list[dict[str, Any]], owners: int) -> None:
+def require_each_partition(reports: list[dict[str, Any]], partitions: int) -> None:
     """Raises `ClusterFailed` unless there is exactly one report for each owner.
 
     If an owner has no report, Spark has lost the owner's candidates (`tasks.py`). If an owner has several reports,
     Spark has divided the candidates among several tasks. In both cases, the reports are wrong.
     """
-    if sorted(report["merge"]["owner"] for report in reports) != list(range(owners)):
+    if sorted(report["merge"]["owner"] for report in reports) != list(range(partitions)):
         raise ClusterFailed(
             "Spark has not given each owner all of its candidates in one task; --conf spark.sql.adaptive.enabled=false"
         )
@@ -170,7 +170,7 @@ class Search:
         self.system, self.kernel, self.dataset, self.spark, self.cluster = system, kernel, dataset, spark, cluster
         self.limits, self._report, self._began = limits, report, began
         self.history: list[Level] = []
-        self._owners: list[int] | None = None
+        self._partitions: list[int] | None = None
         self.work: executor_kernels.Work = {
             "root": dataset.root,
             "model": dataset.header["model"],
@@ -179,13 +179,13 @@ class Search:
             "most_runs": MOST_RUNS,
             "group": state_files.GROUP,
         }
-        self.levels = StoredLevels(system, kernel, self.history, spark, self.work, self.owners, cluster.threshold)
+        self.levels = StoredLevels(system, kernel, self.history, spark, self.work, self.partitions, cluster.threshold)
 
-    def owners(self) -> list[int]:
+    def partitions(self) -> list[int]:
         """The first hash of each owner, then 2**64. Without `cluster.partitions`, there is one owner for each core."""
-        if self._owners is None:
-            self._owners = row_order.bounds(self.cluster.partitions or self.spark.cores)
-        return self._owners
+        if self._partitions is None:
+            self._partitions = row_order.bounds(self.cluster.partitions or self.spark.cores)
+        return self._partitions
 
     def explore(self, keep_going: bool, deadlock: bool) -> Exploration:
         answer = Exploration(initial=len(self.system.initial))
@@ -240,7 +240,7 @@ class Search:
         return {**self.work, "states": states, "steps": steps, "level": number, "states_of_level": distinct}
 
     def _planned(self, bounds: list[int]) -> executor_kernels.Work:
-        """For each owner (a task, see `owners`), the range of its hashes and the files that it reads."""
+        """For each owner (a task, see `partitions`), the range of its hashes and the files that it reads."""
         frontier, known = (self.history[-1].files, self.history[-1].runs) if self.history else ([], [])
         return {"bounds": bounds, "plan": state_files.plan(frontier, known, bounds)}
 
@@ -251,9 +251,9 @@ class Search:
             self._require_shared()
         begin = time.perf_counter()
         if large:
-            answers = self.spark.level({**work, **self._planned(self.owners())}, self.kernel.text, self._wait)
+            answers = self.spark.level({**work, **self._planned(self.partitions())}, self.kernel.text, self._wait)
             reports = [json.loads(text) for text in answers]
-            require_each_owner(reports, len(self.owners()) - 1)
+            require_each_partition(reports, len(self.partitions()) - 1)
             by = "spark"
         else:
             work, payloads, reports = {**work, **self._planned(EVERYTHING)}, [], []
@@ -364,7 +364,7 @@ class Search:
             "spark": {
                 "master": str(self.spark.context.master) if self.spark.begun else self.cluster.master or "local[*]",
                 "cores": answer.workers,
-                "partitions": len(self._owners) - 1 if self._owners else self.cluster.partitions,
+                "partitions": len(self._partitions) - 1 if self._partitions else self.cluster.partitions,
                 "threshold": self.cluster.threshold,
                 "versions": self.spark.versions,
                 "levels": [{"level": level.number - 1, "by": level.by, **level.cost} for level in self.history[1:]],

@@ -112,15 +112,15 @@ def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bo
     for name, entries in (("frontier", frontier), ("known", known)):
         for entry in entries:
             first, last = (bisect.bisect_right(bounds, int(end, 16)) - 1 for end in entry["hashes"])
-            for owner in range(first, last + 1):
-                found[owner][name].append(entry)
+            for partition in range(first, last + 1):
+                found[partition][name].append(entry)
     return [json.dumps(lists).encode() for lists in found]
 
 
-def mine(work: dict[str, Any], owner: int) -> dict[str, list[dict[str, Any]]]:
+def mine(work: dict[str, Any], partition: int) -> dict[str, list[dict[str, Any]]]:
     """The files that the plan in `work` (`tasks.py`) has for an owner: `frontier` (the level to expand) and `known`
     (known states)."""
-    lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[owner])
+    lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[partition])
     return lists
 
 

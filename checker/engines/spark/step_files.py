@@ -16,10 +16,10 @@ from isrcheck.checker.engines.spark.executor_kernels import Kernel, Work
 Array = Any
 
 
-def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]]:
+def blocks(work: Work, kernel: Kernel, partition: int) -> Iterator[tuple[Array, int]]:
     """Yields an owner's states of the level in blocks, each with the number of bytes read since the previous block."""
-    low, high = work["bounds"][owner : owner + 2]
-    for entry in state_files.mine(work, owner)["frontier"]:
+    low, high = work["bounds"][partition : partition + 2]
+    for entry in state_files.mine(work, partition)["frontier"]:
         reader = state_files.Reader(work["root"], entry["path"], kernel.hashes)
         before = 0
         for states, _ in reader.between(low, high):
@@ -32,9 +32,9 @@ def blocks(work: Work, kernel: Kernel, owner: int) -> Iterator[tuple[Array, int]
 class Edges:
     """Writes the steps of an owner's states into a file. If there are no steps, there is no file."""
 
-    def __init__(self, work: Work, kernel: Kernel, owner: int) -> None:
+    def __init__(self, work: Work, kernel: Kernel, partition: int) -> None:
         self.kernel, self.root = kernel, work["root"]
-        self.path = f"{work['steps']}/edges-{owner:05d}-{uuid.uuid4().hex}.parquet"
+        self.path = f"{work['steps']}/edges-{partition:05d}-{uuid.uuid4().hex}.parquet"
         self.writer: Any = None
         self.stream: Any = None
         self.rows = 0

@@ -36,7 +36,7 @@ PIECE_BYTES = 1 << 22
 # --- expanding ------------------------------------------------------------------------------------------------------
 
 
-def expand(work: Work, owner: int) -> Iterator[Message]:
+def expand(work: Work, partition: int) -> Iterator[Message]:
     """Expands an owner's states of the level. Yields messages with the successors to their owners, then a report.
 
     Successors outside the constraints are not sent.
@@ -44,9 +44,9 @@ def expand(work: Work, owner: int) -> Iterator[Message]:
     begin, kernel = time.perf_counter(), kernel_of(work)
     compiled, tally, read, sent, rejected, expanded = time.perf_counter(), kernel.tally(), 0, 0, 0, 0
     outside = np.zeros(kernel.sizes["verdict_words"], dtype=np.uint64)
-    edges = Edges(work, kernel, owner) if work["transitions"] else None
+    edges = Edges(work, kernel, partition) if work["transitions"] else None
     pending: list[Array] = []
-    for states, size in blocks(work, kernel, owner):
+    for states, size in blocks(work, kernel, partition):
         successors = kernel.expand(states, tally, traced=edges is not None)
         read, expanded = read + size, expanded + len(states)
         inside = None
@@ -71,7 +71,7 @@ def expand(work: Work, owner: int) -> Iterator[Message]:
         "sent": sent, "compile": compiled - begin, "seconds": time.perf_counter() - begin,
         "transitions": edges.close() if edges is not None else None,
     }  # fmt: skip
-    yield owner, b"", json.dumps(report)
+    yield partition, b"", json.dumps(report)
 
 
 def shares(work: Work, kernel: Kernel, pending: list[Array]) -> Iterator[Message]:
@@ -82,9 +82,9 @@ def shares(work: Work, kernel: Kernel, pending: list[Array]) -> Iterator[Message
     found, hashes = row_order.distinct(found, kernel.hashes(found))
     edges = row_order.cuts(hashes, work["bounds"])
     piece = max(PIECE_BYTES // found[:1].nbytes, 1) if len(found) else 1
-    for owner, (begin, end) in enumerate(itertools.pairwise(edges)):
+    for partition, (begin, end) in enumerate(itertools.pairwise(edges)):
         for start in range(begin, end, piece):
-            yield owner, found[start : min(start + piece, end)].tobytes(), ""
+            yield partition, found[start : min(start + piece, end)].tobytes(), ""
 
 
 def bits(words: Array) -> int:
@@ -95,19 +95,19 @@ def bits(words: Array) -> int:
 # --- keeping what is new --------------------------------------------------------------------------------------------
 
 
-def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
+def merge(work: Work, partition: int, payloads: list[bytes]) -> dict[str, Any]:
     """Writes the new states among an owner's candidates into a file. `payloads` has the candidates in sorted parts.
 
     Also merges files of known states (see `compact`). Returns a report of counts and files. Empties `payloads`, to free
     its memory early.
     """
     begin, kernel = time.perf_counter(), kernel_of(work)
-    low, high = work["bounds"][owner : owner + 2]
+    low, high = work["bounds"][partition : partition + 2]
     given = [np.frombuffer(p, dtype=np.uint64).reshape(-1, kernel.words) for p in payloads]
     received = sum(part.nbytes for part in given)
     found, hashes = row_order.together([(part, kernel.hashes(part)) for part in given], kernel.words, low, high)
     del given, payloads[:]
-    mine, read = state_files.mine(work, owner)["known"], 0
+    mine, read = state_files.mine(work, partition)["known"], 0
     new = np.ones(len(found), dtype=np.bool_)
     # The newest files are read first, because most known candidates were found recently. Whenever more than half of the
     # remaining candidates are known, the known ones are removed, so that they need no further look-up.
@@ -116,12 +116,12 @@ def merge(work: Work, owner: int, payloads: list[bytes]) -> dict[str, Any]:
         if 2 * np.count_nonzero(new) < len(new):
             found, hashes, new = only(new, found, hashes)
     found, hashes, _ = only(new, found, hashes)
-    path = f"{work['states']}/part-{owner:05d}-{uuid.uuid4().hex}.parquet"
+    path = f"{work['states']}/part-{partition:05d}-{uuid.uuid4().hex}.parquet"
     written = state_files.write(work["root"], path, [(found, hashes)], kernel.words, work["group"])
-    part = {"path": path, **written, "owner": owned(low, high)} if written["rows"] else None
-    merged = compact(work, kernel, [e for e in mine if e["owner"] == owned(low, high)], low, high)
+    part = {"path": path, **written, "owner": partition_name(low, high)} if written["rows"] else None
+    merged = compact(work, kernel, [e for e in mine if e["owner"] == partition_name(low, high)], low, high)
     return {
-        "owner": owner, "distinct": len(found), "counts": counts(kernel, found), "part": part, "merged": merged,
+        "owner": partition, "distinct": len(found), "counts": counts(kernel, found), "part": part, "merged": merged,
         "received": received, "read": read, "written": written["bytes"] + sum(m["entry"]["bytes"] for m in merged),
         "seconds": time.perf_counter() - begin,
     }  # fmt: skip
@@ -155,7 +155,7 @@ def counts(kernel: Kernel, states: Array) -> list[int]:
     return total
 
 
-def owned(low: int, high: int) -> str:
+def partition_name(low: int, high: int) -> str:
     """The name of an owner, made of its range of hashes. An owner merges only files with its own name."""
     return f"{low:x}-{high:x}"
 
@@ -177,7 +177,7 @@ def compact(work: Work, kernel: Kernel, runs: list[dict[str, Any]], low: int, hi
     entry = {
         **state_files.write(work["root"], path, slabs, kernel.words, work["group"]),
         "path": path,
-        "owner": owned(low, high),
+        "owner": partition_name(low, high),
     }
     for reader in readers:
         reader.close()
@@ -195,28 +195,28 @@ def together(readers: list[state_files.Reader], words: int, low: int, high: int)
 def expanding(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow`: it takes owners, and gives messages (owner, rows, report)."""
 
-    def expand_owners(batches: Iterable[Any]) -> Iterator[Any]:
+    def expand_partitions(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
-            for owner in batch.column(0).to_pylist():
-                for to, data, report in expand(work, owner):
+            for partition in batch.column(0).to_pylist():
+                for to, data, report in expand(work, partition):
                     columns = [pa.array([to], pa.int32()), pa.array([data], pa.binary()), pa.array([report])]
                     yield pa.RecordBatch.from_arrays(columns, ["owner", "rows", "report"])
 
-    return expand_owners
+    return expand_partitions
 
 
 def merging(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
     """A function for `mapInArrow`: it takes the output of `expanding`, and gives one report for each owner."""
 
-    def merge_owners(batches: Iterable[Any]) -> Iterator[Any]:
+    def merge_partitions(batches: Iterable[Any]) -> Iterator[Any]:
         payloads: dict[int, list[bytes]] = {}
         reports: dict[int, list[Any]] = {}
         for batch in batches:
             for to, data, report in zip(*(batch.column(i).to_pylist() for i in range(3)), strict=True):
                 payloads.setdefault(to, []).extend([data] if data else [])
                 reports.setdefault(to, []).extend([json.loads(report)] if report else [])
-        for owner in sorted(payloads):
-            answer = {"expand": reports.get(owner, []), "merge": merge(work, owner, payloads[owner])}
+        for partition in sorted(payloads):
+            answer = {"expand": reports.get(partition, []), "merge": merge(work, partition, payloads[partition])}
             yield pa.RecordBatch.from_arrays([pa.array([json.dumps(answer)])], ["report"])
 
-    return merge_owners
+    return merge_partitions
