@@ -41,24 +41,24 @@ def mermaid_of(result: Result) -> str | None:
 
 
 def _lines(trace: Trace, title: str) -> Iterator[str]:
-    lanes: dict[str, str] = {}
+    lifelines: dict[str, str] = {}
     for step in trace.steps[1:]:
         for who in (_actor(step), _other(step)):
-            lanes.setdefault(who, f"P{len(lanes)}")
+            lifelines.setdefault(who, f"P{len(lifelines)}")
     yield f"title {escaped(title)}"
-    for who, lane in lanes.items():
-        yield f"participant {lane} as {escaped(who)}"
-    if not lanes:
+    for who, lifeline in lifelines.items():
+        yield f"participant {lifeline} as {escaped(who)}"
+    if not lifelines:
         yield "participant P0 as start"
         yield "Note over P0: the first state"
     for i, step in enumerate(trace.steps[1:], 2):
         if trace.loop is not None and i == trace.loop + 2:  # the first step after the state in which the loop begins
             yield "loop for ever"
         what = "" if step.label is None else label_text(step.label)
-        yield f"{lanes[_actor(step)]}->>{lanes[_other(step)]}: {i}. {escaped(what)}"
+        yield f"{lifelines[_actor(step)]}->>{lifelines[_other(step)]}: {i}. {escaped(what)}"
         changes = differences(trace.variables, trace.steps[i - 2].state, step.state)
         note = "<br/>".join(f"{escaped(path)} #8594; {escaped(_short(new))}" for path, _, new in changes)
-        yield f"Note over {lanes[_actor(step)]}: {note or 'nothing changes'}"
+        yield f"Note over {lifelines[_actor(step)]}: {note or 'nothing changes'}"
     if trace.loop is not None:
         yield f"Note over P0: {STAYS}" if trace.loop == trace.length - 1 else "end"
 

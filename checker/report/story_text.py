@@ -38,7 +38,7 @@ def story_text(story: Story, trace: Trace, ink: Ink = PLAIN) -> list[str]:
     """The lines of a story: the first state, then each step under its sentence."""
     drawn = [log for each in story.sentences for log in each.logs]
     lines = _legend(drawn or list(story.start))
-    indent = 5 + max((len(lane.title) for lane in story.lanes), default=0) + 2
+    indent = 5 + max((len(lifeline.title) for lifeline in story.lifelines), default=0) + 2
     lines += ["", f"  1  {ink('head', 'initial state')}", *columns(_start(story, trace), "     ")]
     lines += log_lines(story.start, "     ")
     for sentence in story.sentences:
@@ -76,7 +76,7 @@ def _is_drawn(path: str, story: Story) -> bool:
 
 
 def _step(sentence: Sentence, indent: int, ink: Ink) -> list[str]:
-    head = f"{sentence.position:>3}  {sentence.lane.title}".ljust(indent)
+    head = f"{sentence.position:>3}  {sentence.lifeline.title}".ljust(indent)
     text = wrapped(sentence.sentence, WIDTH - indent)
     inner = " " * indent
     lines = [head + ink("head", text[0]), *(inner + ink("head", line) for line in text[1:])]

@@ -172,10 +172,10 @@ class Finding:
 
 
 def story_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
-    """A trace as JSON data. With a story, each step also has its actor in the story (`lane`) and its sentence."""
+    """A trace as JSON data. With a story, each step also has its actor in the story (`lifeline`) and its sentence."""
     steps = trace.to_json()
     for sentence in () if story is None else story.sentences:
-        steps[sentence.position - 1] |= {"lane": sentence.lane.name, "sentence": sentence.sentence}
+        steps[sentence.position - 1] |= {"lane": sentence.lifeline.name, "sentence": sentence.sentence}
     return steps
 
 

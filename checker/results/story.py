@@ -55,7 +55,7 @@ ORDER: Final = ("client", "administrator", "network", "controller", "zookeeper",
 
 
 @dataclass(frozen=True)
-class Lane:
+class Lifeline:
     """An actor of a story: its name (`controller`, `broker 1`), and its kind, which is the name without the number."""
 
     name: str
@@ -98,7 +98,7 @@ class Sentence:
     """
 
     position: int
-    lane: Lane
+    lifeline: Lifeline
     text: str
     label: Label
     brokers: tuple[int, ...]
@@ -114,7 +114,7 @@ class Sentence:
     def to_json(self) -> dict[str, Any]:
         return {
             "position": self.position,
-            "lane": self.lane.name,
+            "lane": self.lifeline.name,
             "sentence": self.sentence,
             "action": self.label.action,
             "parameters": self.label.to_json(),
@@ -129,19 +129,19 @@ class Sentence:
 class Story:
     """A whole trace: all actors (lanes), the logs at the start, and a sentence for each step."""
 
-    lanes: tuple[Lane, ...]
+    lifelines: tuple[Lifeline, ...]
     start: tuple[DrawnLog, ...]
     sentences: tuple[Sentence, ...]
 
     @cached_property
     def changes_of_actor(self) -> int:
         """The number of steps whose actor differs from the actor of the previous step."""
-        names = [sentence.lane.name for sentence in self.sentences]
+        names = [sentence.lifeline.name for sentence in self.sentences]
         return sum(a != b for a, b in pairwise(names))
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "lanes": [lane.to_json() for lane in self.lanes],
+            "lanes": [lifeline.to_json() for lifeline in self.lifelines],
             "changes_of_actor": self.changes_of_actor,
             "start": [log.to_json() for log in self.start],
             "steps": [sentence.to_json() for sentence in self.sentences],

@@ -15,7 +15,7 @@ from typing import Any
 
 from isrcheck.checker.results.result import Trace
 from isrcheck.checker.results.state_text import differences
-from isrcheck.checker.results.story import Change, DrawnLog, DrawnRecord, Lane, Sentence, Story
+from isrcheck.checker.results.story import Change, DrawnLog, DrawnRecord, Lifeline, Sentence, Story
 from isrcheck.checker.trace.step_replay import replay
 from isrcheck.checker.trace.trace_files import Recording, decoded, from_json
 from isrcheck.model.language.descriptions import SeenRecord, SeenState, describe
@@ -131,9 +131,9 @@ def story(model: Model, trace: Trace) -> Story:
     """The story of a trace. Each step must have a label and an actor, as in a trace that `replay` has accepted."""
     start = logs(model, trace.steps[0].state)
     sentences = tuple(narrate(model, trace))
-    members = [Lane(str(member)) for member in model.everybody]
-    lanes = {lane.name: lane for lane in [*members, *(sentence.lane for sentence in sentences)]}
-    return Story(tuple(sorted(lanes.values(), key=lambda lane: lane.order)), start, sentences)
+    members = [Lifeline(str(member)) for member in model.everybody]
+    lifelines = {lifeline.name: lifeline for lifeline in [*members, *(sentence.lifeline for sentence in sentences)]}
+    return Story(tuple(sorted(lifelines.values(), key=lambda lifeline: lifeline.order)), start, sentences)
 
 
 def narrate(model: Model, trace: Trace | list[dict[str, Any]]) -> list[Sentence]:
@@ -158,16 +158,18 @@ def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
     return outcome.trace
 
 
-def lane_of(model: Model, label: Label, actor: str) -> Lane:
+def lifeline_of(model: Model, label: Label, actor: str) -> Lifeline:
     """The lane (column of a drawing) of an action instance.
 
-    If the model's method `lane` fails or gives no name, the lane's name says why.
+    If the model's method `lifeline` fails or gives no name, the lane's name says why.
     """
     try:
-        lane: object = model.lane(actor, dict(label.parameters))
+        lifeline: object = model.lifeline(actor, dict(label.parameters))
     except Exception as error:
-        return Lane(f"{actor} [lane fails: {type(error).__name__}: {error}]")
-    return Lane(lane if isinstance(lane, str) and lane else f"{actor} [lane gives {lane!r} and no name]")
+        return Lifeline(f"{actor} [lane fails: {type(error).__name__}: {error}]")
+    return Lifeline(
+        lifeline if isinstance(lifeline, str) and lifeline else f"{actor} [lane gives {lifeline!r} and no name]"
+    )
 
 
 def _sentence(
@@ -178,7 +180,7 @@ def _sentence(
     assert step.actor is not None
     return Sentence(
         position=i + 1,
-        lane=lane_of(model, step.label, step.actor),
+        lifeline=lifeline_of(model, step.label, step.actor),
         text=describe(model, step.label, old, step.state),
         label=step.label,
         brokers=tuple(dict.fromkeys(x.number for x in step.label.members() if x.of == BROKER)),

@@ -53,8 +53,8 @@ class Check:
 class Seen:
     """A line, the labels of the instances that its step may be, and checks of its observed values.
 
-    `labels` is None if the line has no step. For each pair (lane, number) in `after`, at least `number` lines of `lane`
-    must be explained before this line.
+    `labels` is None if the line has no step. For each pair (lane, number) in `after`, at least `number` lines of
+    `process_log` must be explained before this line.
     """
 
     line: Line
@@ -63,7 +63,7 @@ class Seen:
     after: tuple[tuple[int, int], ...]
 
     def may_come(self, positions: Positions) -> bool:
-        return all(positions[lane] >= least for lane, least in self.after)
+        return all(positions[process_log] >= least for process_log, least in self.after)
 
     def fits(self, row: Row) -> bool:
         return all(check.holds(row) for check in self.checks)
@@ -81,7 +81,7 @@ class Question:
 
     interpreter: Interpreter
     names: tuple[str, ...]
-    lanes: tuple[tuple[Seen, ...], ...]
+    process_logs: tuple[tuple[Seen, ...], ...]
     hidden: frozenset[Label]
     kept: tuple[int, ...]
     system: TransitionSystem
@@ -95,28 +95,28 @@ class Question:
 
     @property
     def lines(self) -> int:
-        return sum(map(len, self.lanes))
+        return sum(map(len, self.process_logs))
 
 
 def question(recording: Recording, interpreter: Interpreter, system: TransitionSystem) -> Question:
     """The recording in terms of a model. Raises `UnknownName` for names and values that the model does not have."""
     layout = Layout(system.leaves)
-    names = tuple(recording.lanes)
-    counted = {line.place: i + 1 for lines in recording.lanes.values() for i, line in enumerate(lines)}
+    names = tuple(recording.process_logs)
+    counted = {line.place: i + 1 for lines in recording.process_logs.values() for i, line in enumerate(lines)}
 
     def seen(line: Line) -> Seen:
         where = f"line {line.row}"
         labels = frozenset(x for each in line.events for x in instances(interpreter, each, where))
         checks = tuple(_check(interpreter, layout, path, data, where) for path, data in line.observed.items())
-        after = tuple((names.index(lane), counted[lane, order]) for lane, order in line.after)
+        after = tuple((names.index(process_log), counted[process_log, order]) for process_log, order in line.after)
         return Seen(line, labels if line.events else None, checks, after)
 
-    lanes = tuple(tuple(map(seen, lines)) for lines in recording.lanes.values())
+    process_logs = tuple(tuple(map(seen, lines)) for lines in recording.process_logs.values())
     hidden = frozenset(x for each in recording.hidden for x in instances(interpreter, each, "line 1: hidden"))
-    wanted = hidden.union(*(each.labels for lines in lanes for each in lines if each.labels is not None))
+    wanted = hidden.union(*(each.labels for lines in process_logs for each in lines if each.labels is not None))
     left = tuple(t for t in system.transitions if t.label in wanted)
     kept = _masks(interpreter, layout, recording.complete)
-    return Question(interpreter, names, lanes, hidden, kept, whole=system, **_parts(system, left))
+    return Question(interpreter, names, process_logs, hidden, kept, whole=system, **_parts(system, left))
 
 
 def _parts(system: TransitionSystem, transitions: tuple[Transition, ...]) -> dict[str, Any]:

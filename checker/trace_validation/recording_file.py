@@ -136,7 +136,7 @@ class Line:
     line's number in the file, counted from 1.
     """
 
-    lane: str
+    process_log: str
     order: int
     events: tuple[Pattern, ...]
     observed: dict[str, Any]
@@ -146,11 +146,11 @@ class Line:
 
     @property
     def place(self) -> Place:
-        return self.lane, self.order
+        return self.process_log, self.order
 
     @property
     def title(self) -> str:
-        return f"{self.lane} {self.order}"
+        return f"{self.process_log} {self.order}"
 
 
 @dataclass(frozen=True)
@@ -165,11 +165,11 @@ class Recording:
     settings: dict[str, Any]
     hidden: tuple[Pattern, ...]
     complete: tuple[str, ...]
-    lanes: dict[str, tuple[Line, ...]]
+    process_logs: dict[str, tuple[Line, ...]]
 
     @property
     def lines(self) -> int:
-        return sum(map(len, self.lanes.values()))
+        return sum(map(len, self.process_logs.values()))
 
 
 def read(path: Path) -> Recording:
@@ -195,14 +195,20 @@ def recognised(content: bytes) -> Recording:
     header = _header(*data[0])
     lines = [_line(row, each, header["lanes"]) for row, each in data[1:]]
     classes = Classes.of(header.get("classes", {}), _values(lines))
-    lanes = {lane: _in_order(lane, [each for each in lines if each.lane == lane]) for lane in header["lanes"]}
-    _require_some_order(lanes)
+    process_logs = {
+        process_log: _in_order(process_log, [each for each in lines if each.process_log == process_log])
+        for process_log in header["lanes"]
+    }
+    _require_some_order(process_logs)
     return Recording(
         header.get("model"),
         header.get("settings", {}),
         tuple(_meant(classes, each, "line 1") for each in _patterns(header.get("hidden", []), 1, "hidden")),
         tuple(header.get("complete", [])),
-        {lane: tuple(_in_domains(classes, each) for each in found) for lane, found in lanes.items()},
+        {
+            process_log: tuple(_in_domains(classes, each) for each in found)
+            for process_log, found in process_logs.items()
+        },
     )
 
 
@@ -233,24 +239,28 @@ def _header(row: int, data: dict[str, Any]) -> dict[str, Any]:
     _typed(row, data, _HEADER, ("recording", "lanes"), "the header")
     if data["recording"] != FORMAT:
         raise DamagedFile(f"line {row}: its format is {data['recording']}; this isrcheck reads format {FORMAT}")
-    lanes = data["lanes"]
-    if not lanes or not all(isinstance(each, str) and each for each in lanes) or len(set(lanes)) < len(lanes):
+    process_logs = data["lanes"]
+    if (
+        not process_logs
+        or not all(isinstance(each, str) and each for each in process_logs)
+        or len(set(process_logs)) < len(process_logs)
+    ):
         raise DamagedFile(f"line {row}: lanes is not a list of different names")
     if not all(isinstance(each, str) for each in data.get("complete", [])):
         raise DamagedFile(f"line {row}: complete is not a list of paths")
     return data
 
 
-def _line(row: int, data: dict[str, Any], lanes: list[str]) -> Line:
+def _line(row: int, data: dict[str, Any], process_logs: list[str]) -> Line:
     _typed(row, data, _LINE, ("lane", "order"), "a line")
-    if data["lane"] not in lanes:
-        raise DamagedFile(f"line {row}: the header has no lane {data['lane']!r}; known: {', '.join(lanes)}")
+    if data["lane"] not in process_logs:
+        raise DamagedFile(f"line {row}: the header has no lane {data['lane']!r}; known: {', '.join(process_logs)}")
     if "event" not in data and not data.get("observed"):
         raise DamagedFile(f"line {row}: it has neither an event nor anything observed")
     events = _patterns(data["event"], row, "event") if "event" in data else ()
     if "event" in data and not events:
         raise DamagedFile(f"line {row}: event is an empty list; name the actions that it may be")
-    after = tuple(_place(row, each, lanes) for each in data.get("after", []))
+    after = tuple(_place(row, each, process_logs) for each in data.get("after", []))
     return Line(data["lane"], data["order"], events, data.get("observed", {}), after, data.get("text"), row)
 
 
@@ -269,37 +279,37 @@ def _patterns(data: Any, row: int, what: str) -> tuple[Pattern, ...]:
     return tuple(found)
 
 
-def _place(row: int, data: Any, lanes: list[str]) -> Place:
-    if not isinstance(data, list) or len(data) != 2 or data[0] not in lanes or type(data[1]) is not int:
+def _place(row: int, data: Any, process_logs: list[str]) -> Place:
+    if not isinstance(data, list) or len(data) != 2 or data[0] not in process_logs or type(data[1]) is not int:
         raise DamagedFile(f'line {row}: after is not a list of lines, each ["lane", order]')
     return data[0], data[1]
 
 
-def _in_order(lane: str, lines: list[Line]) -> list[Line]:
+def _in_order(process_log: str, lines: list[Line]) -> list[Line]:
     found = sorted(lines, key=lambda each: each.order)
     for one, other in pairwise(found):
         if one.order == other.order:
-            raise DamagedFile(f"line {other.row}: lane {lane!r} has order {one.order} at line {one.row} already")
+            raise DamagedFile(f"line {other.row}: lane {process_log!r} has order {one.order} at line {one.row} already")
     return found
 
 
-def _require_some_order(lanes: dict[str, list[Line]]) -> None:
+def _require_some_order(process_logs: dict[str, list[Line]]) -> None:
     """Requires that every line named by `after` exists, and that an order of all lines is possible.
 
     The order must satisfy every `after`, and must keep the order of the lines in each lane.
     """
-    known = {each.place for lines in lanes.values() for each in lines}
+    known = {each.place for lines in process_logs.values() for each in lines}
     before: dict[Place, set[Place]] = {}
-    for lines in lanes.values():
+    for lines in process_logs.values():
         for i, each in enumerate(lines):
-            for lane, order in each.after:
-                if (lane, order) not in known:
-                    raise DamagedFile(f"line {each.row}: after names {lane} {order}, which is not there")
+            for process_log, order in each.after:
+                if (process_log, order) not in known:
+                    raise DamagedFile(f"line {each.row}: after names {process_log} {order}, which is not there")
             before[each.place] = {*each.after, *(other.place for other in lines[max(0, i - 1) : i])}
     try:
         TopologicalSorter(before).prepare()
     except CycleError as error:
-        circle = " after ".join(f"{lane} {order}" for lane, order in reversed(error.args[1]))
+        circle = " after ".join(f"{process_log} {order}" for process_log, order in reversed(error.args[1]))
         raise DamagedFile(f"no order is possible: {circle}") from None
 
 
@@ -326,4 +336,4 @@ def _in_domains(classes: Classes, line: Line) -> Line:
     where = f"line {line.row}"
     events = tuple(_meant(classes, each, where) for each in line.events)
     observed = classes.meant(line.observed, where)
-    return Line(line.lane, line.order, events, observed, line.after, line.text, line.row)
+    return Line(line.process_log, line.order, events, observed, line.after, line.text, line.row)

@@ -43,8 +43,8 @@ class Refusing:
     @property
     def next(self) -> list[Seen]:
         """The next line of each lane. A lane whose lines are all explained has no next line."""
-        lanes = zip(self.question.lanes, self.positions, strict=True)
-        return [lines[position] for lines, position in lanes if position < len(lines)]
+        process_logs = zip(self.question.process_logs, self.positions, strict=True)
+        return [lines[position] for lines, position in process_logs if position < len(lines)]
 
     @property
     def waiting(self) -> tuple[Line, ...]:
@@ -131,8 +131,8 @@ def _further(wide: Question, seen: Seen, at_most: int) -> int:
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
         less = replace(seen, labels=labels, checks=())
-        lanes = tuple(tuple(less if x is seen else x for x in lines) for lines in wide.lanes)
-        found = search(replace(wide, lanes=lanes), at_most, TRIED)
+        process_logs = tuple(tuple(less if x is seen else x for x in lines) for lines in wide.process_logs)
+        found = search(replace(wide, process_logs=process_logs), at_most, TRIED)
         most = max([most, *(node.explained for node in found.furthest)])
     return most
 

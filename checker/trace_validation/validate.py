@@ -141,19 +141,19 @@ def _matched_lines(asked: Question, path: Sequence[Node]) -> tuple[MatchedLines,
     """For each state of a path, the lines that the state explains."""
     found = []
     for i, node in enumerate(path):
-        before = list(path[i - 1].positions) if i else [0] * len(asked.lanes)
+        before = list(path[i - 1].positions) if i else [0] * len(asked.process_logs)
         step = None
-        if node.lane is not None:
-            step = asked.lanes[node.lane][before[node.lane]].line
-            before[node.lane] += 1
-        rows = zip(asked.lanes, before, node.positions, strict=True)
+        if node.process_log is not None:
+            step = asked.process_logs[node.process_log][before[node.process_log]].line
+            before[node.process_log] += 1
+        rows = zip(asked.process_logs, before, node.positions, strict=True)
         found.append(MatchedLines(step, tuple(seen.line for lines, a, b in rows for seen in lines[a:b])))
     return tuple(found)
 
 
 def _require_as_seen(asked: Question, steps: Sequence[Step], matched: Sequence[MatchedLines]) -> None:
     """Checks that a path agrees with the lines in `matched`. So a mistake of the search is never shown as an answer."""
-    known = {seen.line.place: seen for lines in asked.lanes for seen in lines}
+    known = {seen.line.place: seen for lines in asked.process_logs for seen in lines}
     passed: set[Place] = set()
     for step, each in zip(steps, matched, strict=True):
         if each.step is not None:
@@ -170,7 +170,7 @@ def _require_as_seen(asked: Question, steps: Sequence[Step], matched: Sequence[M
 
 
 def _require_whole(asked: Question, end: Node) -> None:
-    assert end.positions == tuple(map(len, asked.lanes)), "lines are left"
+    assert end.positions == tuple(map(len, asked.process_logs)), "lines are left"
 
 
 def _first_violations(

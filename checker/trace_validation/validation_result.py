@@ -232,7 +232,7 @@ def unanswered(file: str, reason: str, code: int) -> dict[str, Any]:
 
 
 def _place(line: Line) -> dict[str, Any]:
-    return {"lane": line.lane, "order": line.order}
+    return {"lane": line.process_log, "order": line.order}
 
 
 EXIT = {"explained": Exit.HOLDS, "unexplained": Exit.UNEXPLAINED, "incomplete": Exit.LIMIT}

@@ -38,9 +38,9 @@ NODES: Final = 2_000_000
 class Node:
     """A state, the lines that are explained so far, and the step from `parent` (None for an initial state).
 
-    `lane` is the lane of the step's line. It is None for a hidden step or an initial state. `run` counts the hidden
-    steps since the last line with a step. `longest` is the greatest number of hidden steps in a row on the path to this
-    node.
+    `process_log` is the lane of the step's line. It is None for a hidden step or an initial state. `run` counts the
+    hidden steps since the last line with a step. `longest` is the greatest number of hidden steps in a row on the path
+    to this node.
     """
 
     row: Row
@@ -49,7 +49,7 @@ class Node:
     longest: int
     parent: Node | None
     label: Label | None
-    lane: int | None
+    process_log: int | None
 
     @property
     def explained(self) -> int:
@@ -68,7 +68,7 @@ class Node:
     @property
     def hidden(self) -> int:
         """The number of hidden steps on the path to this node."""
-        return sum(node.label is not None and node.lane is None for node in self.path)
+        return sum(node.label is not None and node.process_log is None for node in self.path)
 
 
 @dataclass
@@ -125,7 +125,7 @@ class _Search:
     def run(self) -> None:
         kernel = self.question.kernel
         for row in kernel.layout.pack(self.question.system.initial).tolist():
-            self.push(tuple(row), (0,) * len(self.question.lanes), 0, 0, None, None, None)
+            self.push(tuple(row), (0,) * len(self.question.process_logs), 0, 0, None, None, None)
         while self.heap and self.found.end is None and self.found.stopped is None:
             self.expand(self.batch())
             self.stop()
@@ -150,7 +150,7 @@ class _Search:
         longest: int,
         parent: Node | None,
         label: Label | None,
-        lane: int | None,
+        process_log: int | None,
     ) -> None:
         positions = self.settled(row, positions)
         known = self.least.get((positions, row))
@@ -158,7 +158,7 @@ class _Search:
             return  # this node was already reached with as few hidden steps since the last line, or fewer
         self.least[positions, row] = run
         self.found.visited = len(self.least)
-        node = Node(row, positions, run, longest, parent, label, lane)
+        node = Node(row, positions, run, longest, parent, label, process_log)
         self.note(node)
         self.order += 1
         heapq.heappush(self.heap, (-node.explained, run, longest, self.order, node))
@@ -169,15 +169,15 @@ class _Search:
         Each such line is the next line of its lane, and need not wait for other lines. The state has the observed
         values of the line.
         """
-        found, lanes, moved = list(positions), self.question.lanes, True
+        found, process_logs, moved = list(positions), self.question.process_logs, True
         while moved:
             moved = False
-            for lane, lines in enumerate(lanes):
-                while found[lane] < len(lines):
-                    seen = lines[found[lane]]
+            for process_log, lines in enumerate(process_logs):
+                while found[process_log] < len(lines):
+                    seen = lines[found[process_log]]
                     if seen.labels is not None or not seen.may_come(tuple(found)) or not seen.fits(row):
                         break
-                    found[lane] += 1
+                    found[process_log] += 1
                     moved = True
         return tuple(found)
 
@@ -215,11 +215,11 @@ class _Search:
         known = self.next.get(positions)
         if known is None:
             known = self.next[positions] = {}
-            for lane, lines in enumerate(self.question.lanes):
-                seen = lines[positions[lane]] if positions[lane] < len(lines) else None
+            for process_log, lines in enumerate(self.question.process_logs):
+                seen = lines[positions[process_log]] if positions[process_log] < len(lines) else None
                 if seen is not None and seen.labels is not None and seen.may_come(positions):
                     for label in seen.labels & self.question.numbers.keys():
-                        known.setdefault(self.question.numbers[label], []).append((lane, seen))
+                        known.setdefault(self.question.numbers[label], []).append((process_log, seen))
         return known
 
     def expand(self, nodes: list[Node]) -> None:
@@ -255,10 +255,14 @@ class _Search:
 
     def step(self, node: Node, transition: int, row: Row) -> None:
         label = self.labels[transition]
-        for lane, seen in self.moves(node.positions).get(transition, ()):
+        for process_log, seen in self.moves(node.positions).get(transition, ()):
             if seen.fits(row):
-                positions = (*node.positions[:lane], node.positions[lane] + 1, *node.positions[lane + 1 :])
-                self.push(row, positions, 0, node.longest, node, label, lane)
+                positions = (
+                    *node.positions[:process_log],
+                    node.positions[process_log] + 1,
+                    *node.positions[process_log + 1 :],
+                )
+                self.push(row, positions, 0, node.longest, node, label, process_log)
         if transition in self.hidden and node.run < self.at_most and self.keeps(node.row, row):
             run = node.run + 1
             self.push(row, node.positions, run, max(node.longest, run), node, label, None)

@@ -238,7 +238,7 @@ class Controller(PartitionState, DataPlane, Logs):
         """Whether a decision begins a new leader epoch: here whenever the leader or the ISR changes."""
         return changed
 
-    def lane(self, actor: str, parameters: dict[str, Any]) -> str:
+    def lifeline(self, actor: str, parameters: dict[str, Any]) -> str:
         """The lane that shows an actor in a drawing. Each controller that is a broker has its own lane."""
         return f"controller {parameters['c']}" if actor == "controller" and self.controller_failover else actor
 

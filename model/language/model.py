@@ -132,7 +132,7 @@ class Model:
     def check_settings(self) -> None:
         """Raises `UnknownName` for settings that must not be combined; models override this method."""
 
-    def lane(self, actor: str, parameters: dict[str, Value]) -> str:
+    def lifeline(self, actor: str, parameters: dict[str, Value]) -> str:
         """The lane in which a drawing shows an action instance: the actor, unless a model overrides this method."""
         return actor
 
@@ -321,9 +321,9 @@ def _check_names(cls: type[Model]) -> None:
 
 
 _METHODS = (FunctionType, classmethod, property, cached_property)
-_REPLACED = {"variables", "initial", "lane", "check_settings", "name"}
+_REPLACED = {"variables", "initial", "lifeline", "check_settings", "name"}
 """Methods of `Model` that models override."""
-_TAKES = {"variables": (1, "(self)"), "check_settings": (1, "(self)"), "lane": (3, "(self, actor, parameters)")}
+_TAKES = {"variables": (1, "(self)"), "check_settings": (1, "(self)"), "lifeline": (3, "(self, actor, parameters)")}
 
 
 def _check_marks(cls: type, name: str, member: Any, inherited: Any) -> None:

@@ -119,7 +119,7 @@ class AsyncIsr(Model):
         asks = f"asks at version {old.leader.version} for an ISR"
         return f"{self.leader}, the leader, counts with ISR {pending} from now on and {asks}"
 
-    def lane(self, actor: str, parameters: dict[str, Any]) -> str:
+    def lifeline(self, actor: str, parameters: dict[str, Any]) -> str:
         return str(self.leader) if actor == "leader" else actor
 
     def drawn_logs(self, s: Any) -> list[dict[str, Any]]:

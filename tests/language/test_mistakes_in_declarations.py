@@ -111,8 +111,8 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
     "name": ({"BODY": 'name = "mine"'}, f"3: Mine.name is 'mine', and every model has a name {TAKEN}"),
     "brokers": ({"BODY": "brokers = 3"}, f"3: Mine.brokers is 3, and every model has a brokers {TAKEN}"),
     "settings": ({"BODY": "settings = {}"}, f"3: Mine.settings is {{}}, and every model has a settings {TAKEN}"),
-    "lane": (
-        {"BODY": "def lane(self, actor): return actor"}, "5: lane takes (self, actor); take (self, actor, parameters)",
+    "lifeline": (
+        {"BODY": "def lifeline(self, actor): return actor"}, "5: lifeline takes (self, actor); take (self, actor, parameters)",
     ),
     "check-settings": ({"BODY": "def check_settings(self, s): pass"}, "5: check_settings takes (self, s); take (self)"),
     "own-init": ({"BODY": "def __init__(self, x): pass"}, f"3: Mine {OWN_INIT} super().__init__(**settings)"),
@@ -177,7 +177,7 @@ def test_a_model_without_variables(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_lane_costs_no_verdict(tmp_path: Path, body: str, said: str) -> None:
-    lane = {"BODY": f"def lane(self, actor, parameters): {body}", "INVARIANT": "3"}
+    lane = {"BODY": f"def lifeline(self, actor, parameters): {body}", "INVARIANT": "3"}
     done = CliRunner().invoke(main, ["check", str(written(tmp_path, lane))])
     assert done.exit_code == 12
-    assert f"clock [lane {said}" in " ".join(done.stdout.split())
+    assert f"clock [lifeline {said}" in " ".join(done.stdout.split())

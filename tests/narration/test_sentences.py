@@ -232,7 +232,7 @@ def test_a_recorded_trace_is_told_alike_and_a_wrong_one_is_refused() -> None:
 
 def test_a_story_has_lanes_and_counts_changes_of_actor() -> None:
     reported = story(Switch(), pressed(Switch(), ("press", 0), ("press", 1), ("press", 1), ("press", 0)))
-    assert [lane.name for lane in reported.lanes] == ["broker 0", "broker 1"]
+    assert [lifeline.name for lifeline in reported.lifelines] == ["broker 0", "broker 1"]
     assert reported.changes_of_actor == 2
     data = json.loads(json.dumps(reported.to_json()))
     assert [step["lane"] for step in data["steps"]] == ["broker 0", "broker 1", "broker 1", "broker 0"]

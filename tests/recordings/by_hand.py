@@ -26,7 +26,7 @@ def reached(
     """All numbers of lines of the lanes that can be explained together, and whether an undefined step was tried."""
     by_hand = _ByHand(recording, interpreter, at_most)
     found: set[Position] = set()
-    left = [(state, (0,) * len(by_hand.lanes), 0) for state in initial_states(interpreter.model)]
+    left = [(state, (0,) * len(by_hand.process_logs), 0) for state in initial_states(interpreter.model)]
     while left:
         here = left.pop()
         if here in found:
@@ -41,7 +41,7 @@ def reached(
 class _ByHand:
     def __init__(self, recording: Recording, interpreter: Interpreter, at_most: int) -> None:
         self.interpreter, self.at_most, self.failed = interpreter, at_most, False
-        self.lanes = list(recording.lanes.values())
+        self.process_logs = list(recording.process_logs.values())
         self.hidden, self.complete = recording.hidden, recording.complete
         self.variables = tuple(interpreter.model.domains.items())
         self.known: dict[State, list[tuple[Label, Any]]] = {}
@@ -49,9 +49,9 @@ class _ByHand:
     def following(self, here: Position) -> Iterator[Position]:
         state, positions, run = here
         next_lines = {
-            i: lines[k] for i, (lines, k) in enumerate(zip(self.lanes, positions, strict=True)) if k < len(lines)
+            i: lines[k] for i, (lines, k) in enumerate(zip(self.process_logs, positions, strict=True)) if k < len(lines)
         }
-        passed = {line.place for lines, k in zip(self.lanes, positions, strict=True) for line in lines[:k]}
+        passed = {line.place for lines, k in zip(self.process_logs, positions, strict=True) for line in lines[:k]}
         next_lines = {i: line for i, line in next_lines.items() if set(line.after) <= passed}
         for i, line in next_lines.items():
             if not line.events and self.as_seen(line, state):
@@ -59,12 +59,12 @@ class _ByHand:
         if not self.interpreter.counted(state):
             return
         for label, after in self.steps(state):
-            lanes = [i for i, line in next_lines.items() if any(self.is_one(label, x) for x in line.events)]
+            process_logs = [i for i, line in next_lines.items() if any(self.is_one(label, x) for x in line.events)]
             is_hidden = run < self.at_most and any(self.is_one(label, x) for x in self.hidden)
             if isinstance(after, EvaluationError):
-                self.failed |= bool(lanes) or is_hidden
+                self.failed |= bool(process_logs) or is_hidden
                 continue
-            for i in lanes:
+            for i in process_logs:
                 if self.as_seen(next_lines[i], after):
                     yield after, one_more(positions, i), 0
             if is_hidden and self.keeps(state, after):
@@ -91,5 +91,5 @@ class _ByHand:
         return True
 
 
-def one_more(positions: tuple[int, ...], lane: int) -> tuple[int, ...]:
-    return (*positions[:lane], positions[lane] + 1, *positions[lane + 1 :])
+def one_more(positions: tuple[int, ...], process_log: int) -> tuple[int, ...]:
+    return (*positions[:process_log], positions[process_log] + 1, *positions[process_log + 1 :])

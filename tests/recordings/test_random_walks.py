@@ -41,7 +41,7 @@ def by_hand(recording: Recording, interpreter: Interpreter, at_most: int) -> tup
 
 
 def whole(recording: Recording) -> tuple[int, ...]:
-    return tuple(map(len, recording.lanes.values()))
+    return tuple(map(len, recording.process_logs.values()))
 
 
 @examples(20, shrink=False)
@@ -69,8 +69,8 @@ def compare(recording: Recording, interpreter: Interpreter, wanted: Question, at
     for refused in refusing.refused(at_most):
         assert refused.reasons
         # One more than what is explained is the line itself, and by no way is it explained as well.
-        lane = list(recording.lanes).index(refused.line.lane)
-        assert recording.lanes[refused.line.lane][refusing.positions[lane]] == refused.line
+        process_log = list(recording.process_logs).index(refused.line.process_log)
+        assert recording.process_logs[refused.line.process_log][refusing.positions[process_log]] == refused.line
     return answer
 
 

@@ -34,10 +34,10 @@ def answered(lines: list[dict[str, Any]]) -> Answer:
     return explain(recording, load_model_class("kraft"), recording.settings, "failover.ndjson", 4)
 
 
-def changed(lane: str, order: int, **observed: Any) -> list[dict[str, Any]]:
+def changed(process_log: str, order: int, **observed: Any) -> list[dict[str, Any]]:
     """The recording with other observed values at one line."""
     found = [dict(line) for line in RECORDED]
-    (line,) = (x for x in found if (x.get("lane"), x.get("order")) == (lane, order))
+    (line,) = (x for x in found if (x.get("lane"), x.get("order")) == (process_log, order))
     assert observed.keys() <= line["observed"].keys()
     line["observed"] = {**line["observed"], **observed}
     return found
@@ -73,11 +73,11 @@ TAMPERED = {
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", TAMPERED)
 def test_what_cannot_have_been_is_refused_at_its_line(name: str) -> None:
-    lane, order, observed = TAMPERED[name]
-    answer = answered(changed(lane, order, **observed))
+    process_log, order, observed = TAMPERED[name]
+    answer = answered(changed(process_log, order, **observed))
     assert (answer.verdict, answer.exit_code) == ("unexplained", 15)
     assert answer.frontier is not None
-    assert answer.frontier.refused[0].line.place == (lane, order)
+    assert answer.frontier.refused[0].line.place == (process_log, order)
     assert answer.frontier.refused[0].reasons
 
 

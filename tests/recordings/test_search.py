@@ -110,7 +110,7 @@ def test_values_stand_for_their_ranks() -> None:
     ]
     recording = recognised("\n".join(json.dumps(x) for x in (header, *seen)).encode())
     # 70, 90.5 and 110 are the first, second and third height.
-    assert [line.observed for line in recording.lanes["climber"]] == [{"height": 1}, {"height": 3}]
+    assert [line.observed for line in recording.process_logs["climber"]] == [{"height": 1}, {"height": 3}]
 
 
 def test_limits_end_a_search_without_an_answer() -> None:

@@ -15,7 +15,7 @@ from isrcheck.model.semantics.concrete_state import initial_states
 from isrcheck.model.semantics.concrete_values import State
 from isrcheck.model.semantics.interpreter import Interpreter
 
-LANES = ("one", "two", "three")
+PROCESSES = ("one", "two", "three")
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,15 @@ def projected(interpreter: Interpreter, found: Walk, choose: Random) -> tuple[li
     """The lines of a walk's recording, with its header first, and the most hidden steps in a row."""
     lines: list[dict[str, Any]] = []
     hidden, run, longest = set[str](), 0, 0
-    counts = dict.fromkeys(LANES, 0)
+    counts = dict.fromkeys(PROCESSES, 0)
     kept = {path for path, _ in all_parts(interpreter, found.states[0])}
     for number, before, after in zip(found.steps, found.states, found.states[1:], strict=False):
         label = interpreter.labels[number]
-        lane = LANES[len(interpreter.actors[number]) % 2] if choose.random() < 0.7 else choose.choice(LANES)
+        process_log = (
+            PROCESSES[len(interpreter.actors[number]) % 2] if choose.random() < 0.7 else choose.choice(PROCESSES)
+        )
         observed = dict(choose.sample(all_parts(interpreter, after), choose.choice((0, 0, 1, 3))))
-        line: dict[str, Any] = {"lane": lane, "order": counts[lane], "observed": observed}
+        line: dict[str, Any] = {"lane": process_log, "order": counts[process_log], "observed": observed}
         if choose.random() < 0.4:
             hidden.add(label.action)
             then = dict(all_parts(interpreter, after))
@@ -82,10 +84,10 @@ def projected(interpreter: Interpreter, found: Walk, choose: Random) -> tuple[li
             if lines and choose.random() < 0.2:
                 earlier = choose.choice(lines)
                 line["after"] = [[earlier["lane"], earlier["order"]]]
-            counts[lane] += choose.choice((1, 3))
+            counts[process_log] += choose.choice((1, 3))
             lines.append(line)
     complete = choose.sample(sorted(kept), min(len(kept), choose.choice((0, 0, 1, 3))))
-    return [{"recording": 1, "lanes": list(LANES), "hidden": sorted(hidden), "complete": complete}, *lines], longest
+    return [{"recording": 1, "lanes": list(PROCESSES), "hidden": sorted(hidden), "complete": complete}, *lines], longest
 
 
 def tampered(interpreter: Interpreter, lines: list[dict[str, Any]], choose: Random) -> list[dict[str, Any]]:

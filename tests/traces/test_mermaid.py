@@ -56,12 +56,12 @@ def test_each_step_is_a_message_and_what_it_changes(tmp_path: Path) -> None:
 
 def test_a_message_goes_to_the_other_broker(tmp_path: Path) -> None:
     lines = diagram(tmp_path, "kip-101", "-s", "replicas=2")
-    lanes = dict(re.fullmatch(r"participant (P\d+) as (.*)", x).groups() for x in lines if "participant" in x)  # type: ignore[union-attr,misc]
+    lifelines = dict(re.fullmatch(r"participant (P\d+) as (.*)", x).groups() for x in lines if "participant" in x)  # type: ignore[union-attr,misc]
     fetches = [x for x in lines if "follower-replicate(follower=1, leader=0)" in x]
     assert fetches
     for line in fetches:
         a, b = re.findall(r"P\d+", line)[:2]
-        assert (lanes[a], lanes[b]) == ("broker 1", "broker 0")
+        assert (lifelines[a], lifelines[b]) == ("broker 1", "broker 0")
 
 
 def test_without_a_counterexample_nothing_is_written(tmp_path: Path) -> None:

@@ -98,14 +98,14 @@ class _Shortening:
             active = active[table[active, column] >= 0]
             if not len(active):
                 break
-            lanes, following = self._step(states[active], table[active, column])
+            slots, following = self._step(states[active], table[active, column])
             wrong, inside = self.wrong(following), self._inside(following)
             ended = wrong & inside if not self.beyond else wrong
-            for lane, is_end, is_inside, state in zip(active[lanes].tolist(), ended, inside, following, strict=True):
+            for slot, is_end, is_inside, state in zip(active[slots].tolist(), ended, inside, following, strict=True):
                 if is_end or is_inside:
-                    taken[lane].append(int(table[lane, column]))
-                    states[lane], done[lane] = state, bool(is_end)
-            active = active[[not done[lane] for lane in active.tolist()]]
+                    taken[slot].append(int(table[slot, column]))
+                    states[slot], done[slot] = state, bool(is_end)
+            active = active[[not done[slot] for slot in active.tolist()]]
         return [steps if end else None for steps, end in zip(taken, done, strict=True)]
 
     def _step(self, states: Words, wanted: np.typing.NDArray[np.int64]) -> tuple[np.typing.NDArray[np.int64], Words]:

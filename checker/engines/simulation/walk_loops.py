@@ -40,7 +40,7 @@ WRONG: Final = 3
 FENCED: every successor was outside the constraints. WRONG: the walk met a state with a violation or an undefined
 predicate."""
 
-LANES: Final = 0
+SLOTS: Final = 0
 NEXT: Final = 1
 END: Final = 2
 STATES: Final = 3
@@ -104,18 +104,18 @@ def saw(first, verdicts, wanted, position, walk):
 
 
 @Loop
-def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, lane):
+def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, slot):
     """Gives a lane the next walk of the chunk. Returns False if no walk is left."""
     if cursor[NEXT] >= cursor[END]:
         return False
     walk = cursor[NEXT]
     cursor[NEXT] += 1
-    walks[lane], positions[lane], keys[lane] = walk, 1, key_of(seed, walk)
-    start = draw(keys[lane], 0, len(initial))
+    walks[slot], positions[slot], keys[slot] = walk, 1, key_of(seed, walk)
+    start = draw(keys[slot], 0, len(initial))
     for j in range(states.shape[1]):
-        states[lane, j] = initial[start, j]
+        states[slot, j] = initial[start, j]
     for j in range(seen.shape[1]):
-        seen[lane, j] = initial_bits[start, j]
+        seen[slot, j] = initial_bits[start, j]
     fingerprint(registers, initial_hashes[start])
     cursor[STATES] += 1
     return True
@@ -124,35 +124,35 @@ def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, po
 @Loop
 def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers):
     """Starts the first walks of a chunk."""
-    lane = 0
-    while lane < len(walks) and begin(
-        cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, lane
+    slot = 0
+    while slot < len(walks) and begin(
+        cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, slot
     ):
-        lane += 1
-    cursor[LANES] = lane
+        slot += 1
+    cursor[SLOTS] = slot
 
 
 @Loop
-def choose(found, sources, verdicts, constrained, lanes, keys, positions, degrees, left, chosen):
+def choose(found, sources, verdicts, constrained, slots, keys, positions, degrees, left, chosen):
     """Draws one successor inside the constraints for each lane.
 
     Sets the lane's entry in `chosen` to the row of this successor, or to -1 if no successor is inside the constraints.
     """
-    for i in range(lanes):
+    for i in range(slots):
         degrees[i], left[i], chosen[i] = 0, 0, -1
     for k in range(found):
         degrees[sources[k]] += 1
         if not (constrained and verdicts[k, 0] & np.uint64(OUTSIDE_BIT)):
             left[sources[k]] += 1
-    for i in range(lanes):
+    for i in range(slots):
         left[i] = draw(keys[i], positions[i], left[i]) if left[i] else -1
     for k in range(found):
         if constrained and verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
             continue
-        lane = sources[k]
-        if left[lane] == 0:
-            chosen[lane] = k
-        left[lane] -= 1
+        slot = sources[k]
+        if left[slot] == 0:
+            chosen[slot] = k
+        left[slot] -= 1
 
 
 @Loop
@@ -160,15 +160,15 @@ def look_outside(found, sources, verdicts, wanted, walks, positions, first, curs
     """Counts the successors outside the constraints, which no walk enters. Records their wanted verdict bits."""
     for k in range(found):
         if verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
-            lane = sources[k]
+            slot = sources[k]
             cursor[REJECTED] += 1
-            saw(first, verdicts[k], wanted, positions[lane] + 1, walks[lane])
+            saw(first, verdicts[k], wanted, positions[slot] + 1, walks[slot])
 
 
 @Loop
-def note_failing(function, states, lanes, sources, transitions, walks, positions, first, place):
+def note_failing(function, states, slots, sources, transitions, walks, positions, first, place):
     """Records the first state in which an instance is undefined."""
-    found = call_failures(function, states.ctypes.data, lanes, sources.ctypes.data, transitions.ctypes.data)
+    found = call_failures(function, states.ctypes.data, slots, sources.ctypes.data, transitions.ctypes.data)
     for k in range(found):
         code = (positions[sources[k]] << WALK_BITS) | walks[sources[k]]
         if code < first[place]:
@@ -176,18 +176,18 @@ def note_failing(function, states, lanes, sources, transitions, walks, positions
 
 
 @Loop
-def note_stuck(lanes, degrees, walks, positions, first, place):
+def note_stuck(slots, degrees, walks, positions, first, place):
     """Records the first state in which no instance is enabled."""
-    for i in range(lanes):
+    for i in range(slots):
         code = (positions[i] << WALK_BITS) | walks[i]
         if degrees[i] == 0 and code < first[place]:
             first[place] = code
 
 
 @Loop
-def move(lanes, chosen, successors, transitions, states, positions, taken):
+def move(slots, chosen, successors, transitions, states, positions, taken):
     """Moves every lane to its chosen successor."""
-    for i in range(lanes):
+    for i in range(slots):
         k = chosen[i]
         if k >= 0:
             for j in range(states.shape[1]):
@@ -202,7 +202,7 @@ def note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positi
 
     Sets the lane's entry in `ending` to the reason why its walk ends, or to -1 if the walk continues.
     """
-    for i in range(cursor[LANES]):
+    for i in range(cursor[SLOTS]):
         ending[i] = -1
         if chosen[i] < 0:
             ending[i] = FENCED if degrees[i] else STUCK
@@ -223,7 +223,7 @@ def settle(
     ending, lengths, ends, reached,
 ):  # fmt: skip
     """Counts the walks that ended. Gives their lanes the next walks, or closes the lanes if no walk is left."""
-    for i in range(cursor[LANES] - 1, -1, -1):
+    for i in range(cursor[SLOTS] - 1, -1, -1):
         if ending[i] < 0:
             continue
         lengths[positions[i]] += 1
@@ -234,8 +234,8 @@ def settle(
         if not begin(
             cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, i
         ):
-            last = cursor[LANES] - 1
-            cursor[LANES] = last
+            last = cursor[SLOTS] - 1
+            cursor[SLOTS] = last
             walks[i], positions[i], keys[i] = walks[last], positions[last], keys[last]
             for j in range(states.shape[1]):
                 states[i, j] = states[last, j]
@@ -244,18 +244,18 @@ def settle(
 
 
 @Loop
-def advance(functions, constrained, wanted, depth, seed, initial, lanes, buffers, seen, steps):
+def advance(functions, constrained, wanted, depth, seed, initial, slots, buffers, seen, steps):
     """Takes up to `steps` steps in all lanes.
 
     `functions` has the addresses of the kernel functions `expand`, `failures`, `evaluate` and `hashes`, in this order.
     """
     rows, bits, row_hashes = initial
-    states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = lanes
+    states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = slots
     successors, sources, transitions, beside, failing, failing_transitions = buffers
     cursor, taken, tally, lengths, ends, reached, first, registers = seen
     stuck_place = len(first) - 2
     for _ in range(steps):
-        count = cursor[LANES]
+        count = cursor[SLOTS]
         if count == 0:
             return
         failures = tally[FAILURES]

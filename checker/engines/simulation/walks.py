@@ -22,7 +22,7 @@ STEPS: Final = 32
 """Each lane (`walk_loops.py`) takes this many steps between two checks of the clock, some milliseconds."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
-"""`Start.lanes` is limited so that the successors of all lanes fit into this many rows. But it is never below 8."""
+"""`Start.slots` is limited so that the successors of all lanes fit into this many rows. But it is never below 8."""
 
 
 class Start:
@@ -47,7 +47,7 @@ class Start:
         self.stuck, self.failing = 64 * kernel.verdicts.words, 64 * kernel.verdicts.words + 1
 
     @property
-    def lanes(self) -> int:
+    def slots(self) -> int:
         """The number of walks that run together: `CHUNK`, or fewer if a state may have very many successors."""
         return max(8, min(CHUNK, LARGEST_ROOM // max(self.kernel.transitions, 1)))
 
@@ -122,8 +122,8 @@ class Seen:
 class Walker:
     """The lanes of one thread, and the thread's observations."""
 
-    def __init__(self, start: Start, lanes: int | None = None) -> None:
-        self.start, kernel, size = start, start.kernel, start.lanes if lanes is None else lanes
+    def __init__(self, start: Start, slots: int | None = None) -> None:
+        self.start, kernel, size = start, start.kernel, start.slots if slots is None else slots
         self.seen = Seen.nothing(start)
         room, words, verdict_words = size * kernel.transitions + ROOM, kernel.words, kernel.verdicts.words
         failing = room if any(t.failure is not FALSE for t in start.system.transitions) else 1
@@ -138,20 +138,20 @@ class Walker:
         self._walks, self._positions, degrees, left, self._chosen, ending = (
             np.zeros(size, dtype=np.int64) for _ in range(6)
         )
-        self._lanes = (
+        self._slots = (
             self.states, verdicts, self._met, hashes, self._keys, self._walks, self._positions, degrees, left,
             self._chosen, ending,
         )  # fmt: skip
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self._buffers, *self._lanes))
+        return sum(array.nbytes for array in (*self._buffers, *self._slots))
 
     def chunk(self, first: int, last: int, stop: Callable[[], bool]) -> None:
         """Takes the walks `first` to `last - 1`. When `stop` returns True, walks are left unfinished."""
         cursor = self.seen.cursor
         self._begin(first, last)
-        while cursor[walk_loops.LANES] and not stop():
+        while cursor[walk_loops.SLOTS] and not stop():
             self._advance(STEPS)
         cursor[: walk_loops.END + 1] = 0
 
@@ -167,7 +167,7 @@ class Walker:
         start, seen = self.start, self.seen
         walk_loops.advance(
             start.functions, start.constrained, start.wanted, start.depth, start.seed,
-            (start.rows, start.bits, start.hashes), self._lanes, self._buffers,
+            (start.rows, start.bits, start.hashes), self._slots, self._buffers,
             (seen.cursor, seen.taken, seen.tally, seen.lengths, seen.ends, seen.reached, seen.first, seen.registers),
             steps,
         )  # fmt: skip

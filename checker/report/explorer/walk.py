@@ -13,14 +13,14 @@ from typing import Any, Final
 
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.report.explorer.specification_view import Beside
-from isrcheck.checker.report.pages.story_data import lanes, partners, sentence, story
+from isrcheck.checker.report.pages.story_data import lifelines, partners, sentence, story
 from isrcheck.checker.report.pages.trace_data import instance_data
 from isrcheck.checker.results.result import Instance, Step, Trace
 from isrcheck.checker.results.state_text import differences, label_text, parts
-from isrcheck.checker.results.story import Lane
+from isrcheck.checker.results.story import Lifeline
 from isrcheck.checker.results.text_layout import plural
 from isrcheck.checker.trace.itf import as_text, to_itf
-from isrcheck.checker.trace.narration import lane_of
+from isrcheck.checker.trace.narration import lifeline_of
 from isrcheck.checker.trace.step_replay import is_instance, replay, unmet_requirement
 from isrcheck.checker.trace.trace_evaluation import evaluated
 from isrcheck.checker.trace.trace_files import DamagedFile, Recording, decoded, recognised
@@ -128,11 +128,11 @@ class Walking:
             "settings": self.model.settings,
             "initial": len(self.initial),
             "of": self.mark,
-            "lanes": lanes(self.model, map(self._lane, range(len(self.interpreter.labels)))),
+            "lanes": lifelines(self.model, map(self._lifeline, range(len(self.interpreter.labels)))),
             "longest": LONGEST_PATH,
             "actions": {name: self._action(method) for name, method in self.model.actions().items()},
             "instances": [
-                {"action": label.action, "text": label_text(label), "lane": self._lane(number).name}
+                {"action": label.action, "text": label_text(label), "lane": self._lifeline(number).name}
                 for number, label in enumerate(self.interpreter.labels)
             ],
             "invariants": {
@@ -147,8 +147,8 @@ class Walking:
             "constraints": {name: sentence_of(method) for name, method in self.interpreter.constraints.items()},
         }
 
-    def _lane(self, number: int) -> Lane:
-        return lane_of(self.model, self.interpreter.labels[number], self.interpreter.actors[number])
+    def _lifeline(self, number: int) -> Lifeline:
+        return lifeline_of(self.model, self.interpreter.labels[number], self.interpreter.actors[number])
 
     @staticmethod
     def _action(method: Any) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from isrcheck.checker.results.text_layout import clean
 WIDTH: Final = 960
 """The default width of a picture in pixels. A picture with many lanes is wider."""
 SENTENCE: Final = 330
-LANE: Final = 84
-FIRST_LANE: Final = 96
+LIFELINE: Final = 84
+FIRST_LIFELINE: Final = 96
 LOGS: Final = 196
 LINE: Final = 16
 LETTER: Final = 6.35
@@ -65,8 +65,8 @@ def picture(story: dict[str, Any], steps: range | None = None, width: int = WIDT
 class _Picture:
     def __init__(self, story: dict[str, Any], steps: range, width: int) -> None:
         self.story, self.steps = story, steps
-        self.lanes = {lane["name"]: FIRST_LANE + i * LANE for i, lane in enumerate(story["lanes"])}
-        self.words = FIRST_LANE + len(self.lanes) * LANE - LANE // 2 + 14
+        self.lifelines = {lifeline["name"]: FIRST_LIFELINE + i * LIFELINE for i, lifeline in enumerate(story["lanes"])}
+        self.words = FIRST_LIFELINE + len(self.lifelines) * LIFELINE - LIFELINE // 2 + 14
         logs = LOGS if any(step["logs"] for step in story["steps"]) else 0
         self.width = max(width, self.words + SENTENCE + logs)
         self.right = self.width - logs
@@ -83,9 +83,9 @@ class _Picture:
         title.text = clean(self.story["title"])
         SubElement(self.root, "style").text = STYLE
         paper = self._shape("rect", "paper", width=self.width, x=0, y=0)
-        lines = [self._shape("line", "lane", x1=x, x2=x, y1=26, y2=0) for x in self.lanes.values()]
-        for lane in self.story["lanes"]:
-            self._text(self.lanes[lane["name"]], 18, lane["title"], _colour(lane["name"]), middle=True)
+        lines = [self._shape("line", "lane", x1=x, x2=x, y1=26, y2=0) for x in self.lifelines.values()]
+        for lifeline in self.story["lanes"]:
+            self._text(self.lifelines[lifeline["name"]], 18, lifeline["title"], _colour(lifeline["name"]), middle=True)
         logs: dict[int, Any] = {}
         for i, step in enumerate(self.story["steps"]):
             before, logs = logs, logs | {int(n): log for n, log in step["logs"].items()}
@@ -125,11 +125,11 @@ class _Picture:
             self._text(47, middle + 4, self.letters[k], "head on-end" if end else "head", middle=True)
 
     def _marks(self, step: dict[str, Any], y: int) -> None:
-        x, colour = self.lanes.get(step["lane"]), _colour(step["lane"])
+        x, colour = self.lifelines.get(step["lane"]), _colour(step["lane"])
         if x is None:
             return
         for name in step["partners"]:
-            to = self.lanes.get(name)
+            to = self.lifelines.get(name)
             if to is not None:
                 way = 1 if to > x else -1
                 self._shape("line", f"actor {colour}", x1=x, x2=to - way * 14, y1=y, y2=y)
@@ -195,6 +195,6 @@ class _Picture:
         element.text = clean(words)
 
 
-def _colour(lane: str | None) -> str:
-    kind, _, number = (lane or "").partition(" ")
+def _colour(lifeline: str | None) -> str:
+    kind, _, number = (lifeline or "").partition(" ")
     return f"b{int(number) % SHADES}" if kind != "controller" and number.isdigit() else "nobody"

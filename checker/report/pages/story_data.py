@@ -17,8 +17,8 @@ from typing import Any, Final
 
 from isrcheck.checker.results.result import Step, Trace
 from isrcheck.checker.results.state_text import label_text, text_of
-from isrcheck.checker.results.story import Lane
-from isrcheck.checker.trace.narration import lane_of, logs
+from isrcheck.checker.results.story import Lifeline
+from isrcheck.checker.trace.narration import lifeline_of, logs
 from isrcheck.model.language.decorators import Action
 from isrcheck.model.language.descriptions import describe
 from isrcheck.model.language.domains import Broker, Domain, Per, Record, Sequence_, Value
@@ -137,10 +137,10 @@ def _unowned(place: _Place, domain: Any, value: Value) -> dict[str, Any]:
 def story(model: Model, trace: Trace) -> dict[str, Any]:
     """A trace as the data of a page."""
     shape = Shape(model, trace.variables)
-    acting = [lane_of(model, s.label, s.actor) for s in trace.steps if s.label is not None and s.actor is not None]
+    acting = [lifeline_of(model, s.label, s.actor) for s in trace.steps if s.label is not None and s.actor is not None]
     return {
         "rows": [row.to_json() for row in shape.rows],
-        "lanes": lanes(model, acting),
+        "lanes": lifelines(model, acting),
         "steps": [_for_ever(_step(shape, trace.steps, i), trace, i) for i in range(trace.length)],
     }
 
@@ -157,16 +157,16 @@ def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
     return step | {"sentence": words}
 
 
-def lanes(model: Model, acting: Iterable[Lane]) -> list[dict[str, Any]]:
+def lifelines(model: Model, acting: Iterable[Lifeline]) -> list[dict[str, Any]]:
     """The lanes from left to right: one for each actor and for each member of a scalarset, such as each broker."""
-    found = {lane.name: lane for lane in [*(Lane(str(member)) for member in model.everybody), *acting]}
-    return [lane.to_json() for lane in sorted(found.values(), key=lambda lane: lane.order)]
+    found = {lifeline.name: lifeline for lifeline in [*(Lifeline(str(member)) for member in model.everybody), *acting]}
+    return [lifeline.to_json() for lifeline in sorted(found.values(), key=lambda lifeline: lifeline.order)]
 
 
 def partners(model: Model, label: Label, actor: str) -> list[str]:
     """The lanes of the brokers and other members that are parameters of an instance, without the lane of its actor."""
     names = dict.fromkeys(map(str, label.members()))
-    return [name for name in names if name != lane_of(model, label, actor).name]
+    return [name for name in names if name != lifeline_of(model, label, actor).name]
 
 
 def sentence(model: Model, label: Label, before: State, after: State) -> str:
@@ -200,7 +200,7 @@ def _telling(model: Model, step: Step, before: Step | None) -> dict[str, Any]:
         return {"action": "a step", "lane": None, "partners": [], "sentence": "A step that the file does not name."}
     return {
         "action": label_text(step.label),
-        "lane": lane_of(model, step.label, step.actor).name,
+        "lane": lifeline_of(model, step.label, step.actor).name,
         "partners": partners(model, step.label, step.actor),
         "sentence": sentence(model, step.label, before.state, step.state),
         "outside": is_from_outside(model, step.label),
