@@ -148,7 +148,7 @@ def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]
     `module` is the model's file. If `module` is None, the invariants that the file defines outside of classes are left
     out.
     """
-    beside = _marked(module) if module is not None else {}
+    beside = _decorated(module) if module is not None else {}
     _require_makeable(cls)
     shared = about(cls, library_invariants())
     return dict(sorted({**shared, **beside, **cls.predicates("invariant")}.items()))
@@ -208,7 +208,7 @@ def library_invariants() -> dict[str, Invariant]:
     """Every invariant of the `invariants` package."""
     found: dict[str, Invariant] = {}
     for module in modules_of(shipped_invariants):
-        found.update(_marked(module))
+        found.update(_decorated(module))
     return found
 
 
@@ -278,7 +278,7 @@ def models_in(module: ModuleType) -> list[type[Model]]:
     return [cls for cls in own if cls.__module__ == module.__name__ and not cls.abstract]
 
 
-def _marked(module: ModuleType) -> dict[str, Invariant]:
+def _decorated(module: ModuleType) -> dict[str, Invariant]:
     functions = {n: f for n, f in vars(module).items() if getattr(f, "__predicate__", None) == "invariant"}
     return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
 
@@ -311,7 +311,7 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
             name,
             path.resolve(),
             fitting(cls, module),
-            frozenset(_marked(module)),
+            frozenset(_decorated(module)),
             fitting_properties(cls, module),
             mappings_in(module),
         )

@@ -12,7 +12,7 @@ from typing import Final
 from isrcheck.checker.report.mermaid import mermaid
 from isrcheck.checker.report.test_cases import Case
 
-MARKS: Final = {"passed": "✅ holds", "failed": "❌ violated", "error": "⚠️ open", "skipped": "⏸️ not decided"}
+ICONS: Final = {"passed": "✅ holds", "failed": "❌ violated", "error": "⚠️ open", "skipped": "⏸️ not decided"}
 LEVELS: Final = {"failed": "error", "error": "warning"}
 LARGEST: Final = 1_000_000
 """The largest summary of a step, in bytes. GitHub refuses more than 1 MiB."""
@@ -48,7 +48,7 @@ def summary(cases: Sequence[Case], title: str, headline: str) -> str:
     A diagram that is too long for Mermaid is left out. If the summary is too large for GitHub, its end is left out.
     """
     head = [f"## {escaped(title)}", "", escaped(headline), "", "| | invariant | |", "|---|---|---|"]
-    rows = [f"| {MARKS[c.outcome]} | {escaped(c.name)} | {escaped(c.message)} |" for c in cases]
+    rows = [f"| {ICONS[c.outcome]} | {escaped(c.name)} | {escaped(c.message)} |" for c in cases]
     text = "\n".join([*head, *rows]) + "\n"
     if len(text.encode()) > LARGEST:
         return text.encode()[:LARGEST].decode(errors="ignore")

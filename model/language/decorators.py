@@ -11,7 +11,7 @@ from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame, require_own, require_takes
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-MARKS = ("__action__", "__predicate__")
+DECORATED = ("__action__", "__predicate__")
 """The attributes of a method that mark it as an action or as a predicate."""
 Fair = Literal["weak", "strong", "none"]
 FAIR: Final[tuple[Fair, ...]] = ("weak", "strong", "none")
@@ -69,8 +69,8 @@ def action(
         require_own(where, 1, "where of @action", "(model)")
     _require_promise(perturbation, fair, together, handler, parameters)
 
-    def mark(method: Method) -> Method:
-        _markable(method, "action")
+    def decorate(method: Method) -> Method:
+        _require_undecorated(method, "action")
         named = list(inspect.signature(method).parameters)[2:]
         if named != list(parameters):
             raise mistake_in(
@@ -82,7 +82,7 @@ def action(
         method.__action__ = Action(parameters, actor, perturbation, fair, together, handler, where)  # type: ignore[attr-defined]
         return method
 
-    return mark
+    return decorate
 
 
 def _require_promise(perturbation: bool, fair: Any, together: Any, handler: Any, parameters: Any) -> None:
@@ -97,21 +97,21 @@ def _require_promise(perturbation: bool, fair: Any, together: Any, handler: Any,
         raise mistake(f"together={together!r}", f"write a tuple of parameters: {', '.join(parameters) or 'none'}")
 
 
-def marked_as(kind: str) -> Callable[[Method], Method]:
-    def mark(method: Method) -> Method:
-        _markable(method, kind)
+def decorator_for(kind: str) -> Callable[[Method], Method]:
+    def decorate(method: Method) -> Method:
+        _require_undecorated(method, kind)
         if not (method.__doc__ or "").strip():
             raise mistake_in(method, f"{kind} {method.__name__} has no docstring", "say in a sentence what it means")
         require_takes(method, 2, f"{kind} {method.__name__}", "(self, s)")
         method.__predicate__ = kind  # type: ignore[attr-defined]
         return method
 
-    return mark
+    return decorate
 
 
 def invariant(method: Method) -> Method:
     """Marks a function `(model, s)` as an invariant; users see its docstring when the invariant is violated."""
-    return marked_as("invariant")(method)
+    return decorator_for("invariant")(method)
 
 
 def needs(*variables: str, setting: str | None = None, family: str | None = None) -> Callable[[Method], Method]:
@@ -122,13 +122,13 @@ def needs(*variables: str, setting: str | None = None, family: str | None = None
     models have the variables.
     """
 
-    def mark(method: Method) -> Method:
+    def decorate(method: Method) -> Method:
         method.__needs__ = variables  # type: ignore[attr-defined]
         method.__needs_setting__ = setting  # type: ignore[attr-defined]
         method.__needs_family__ = family  # type: ignore[attr-defined]
         return method
 
-    return mark
+    return decorate
 
 
 @overload
@@ -141,8 +141,8 @@ def goal(method: Any = None, *, where: Callable[[Any], Any] | None = None) -> An
     `where` says at which settings the goal exists. At other settings the goal is switched off and need not be reached.
     """
     if method is None:
-        return lambda of: _aimed_at(marked_as("goal")(of), where)
-    return marked_as("goal")(method)
+        return lambda of: _aimed_at(decorator_for("goal")(of), where)
+    return decorator_for("goal")(method)
 
 
 def _aimed_at(method: Method, where: Callable[[Any], Any] | None) -> Method:
@@ -152,18 +152,18 @@ def _aimed_at(method: Method, where: Callable[[Any], Any] | None) -> Method:
 
 def constraint(method: Method) -> Method:
     """Marks a function `(model, s)` as a state constraint: states where it is false are checked, but not expanded."""
-    return marked_as("constraint")(method)
+    return decorator_for("constraint")(method)
 
 
 def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:
     """Marks the method `initial(self, s, ...)`: one initial state for each choice of its parameters."""
 
-    def mark(method: Method) -> Method:
+    def decorate(method: Method) -> Method:
         _require_domains(method, "initial", parameters)
         method.__initial__ = parameters  # type: ignore[attr-defined]
         return method
 
-    return mark
+    return decorate
 
 
 def _require_domains(method: Callable[..., Any], who: str, parameters: dict[str, ParameterDomain]) -> None:
@@ -175,15 +175,17 @@ def _require_domains(method: Callable[..., Any], who: str, parameters: dict[str,
             require_own(domain, 1, f"the domain of parameter {name} of {who}", "(model)")
 
 
-def _markable(method: Any, mark: str) -> None:
+def _require_undecorated(method: Any, decorate: str) -> None:
     """Raises `ModelError` if the mark cannot be put on `method`."""
     if not inspect.isfunction(method):
-        raise mistake(f"@{mark} marks a {type(method).__name__}", "mark a plain function, and put nothing around it")
-    require_plain(method, f"{mark} {method.__name__}")
-    if any(hasattr(method, kind) for kind in MARKS):
+        raise mistake(
+            f"@{decorate} marks a {type(method).__name__}", "mark a plain function, and put nothing around it"
+        )
+    require_plain(method, f"{decorate} {method.__name__}")
+    if any(hasattr(method, kind) for kind in DECORATED):
         raise mistake_in(method, f"{method.__name__} is marked twice", "mark it once")
     body = modellers_frame().f_locals  # the body of the class that is being defined
-    if "__qualname__" in body and any(hasattr(body.get(method.__name__), kind) for kind in MARKS):
+    if "__qualname__" in body and any(hasattr(body.get(method.__name__), kind) for kind in DECORATED):
         raise mistake_in(method, f"{method.__name__} is there twice in one class", "give each a name of its own")
 
 

@@ -218,8 +218,8 @@ def last_held(what: str, holds: Callable[..., bool]) -> Callable[[Method], Metho
     record".
     """
 
-    def mark(method: Method) -> Method:
+    def decorate(method: Method) -> Method:
         method.__last_held__ = (what, holds)  # type: ignore[attr-defined]
         return method
 
-    return mark
+    return decorate

@@ -9,7 +9,7 @@ from functools import cached_property
 from types import FunctionType
 from typing import Any, ClassVar, NoReturn
 
-from isrcheck.model.language.decorators import MARKS, Action, ParameterDomain, require_plain
+from isrcheck.model.language.decorators import DECORATED, Action, ParameterDomain, require_plain
 from isrcheck.model.language.domain_size import HUGE, MOST_INSTANCES, MOST_LEAVES, leaves, product
 from isrcheck.model.language.domain_size import values as values_of
 from isrcheck.model.language.domains import (
@@ -75,7 +75,7 @@ class Model:
         _check_names(cls)
         for name, method in cls.__dict__.items():
             inherited = next((b.__dict__[name] for b in cls.__mro__[1:] if name in b.__dict__), None)
-            _check_marks(cls, name, method, inherited)
+            _check_decorators(cls, name, method, inherited)
             if isinstance(inherited, Setting) and not isinstance(method, Setting | property):
                 _check_fixed(cls, inherited, method)
         for name in _members(cls):
@@ -326,19 +326,19 @@ _REPLACED = {"variables", "initial", "lifeline", "check_settings", "name"}
 _TAKES = {"variables": (1, "(self)"), "check_settings": (1, "(self)"), "lifeline": (3, "(self, actor, parameters)")}
 
 
-def _check_marks(cls: type, name: str, member: Any, inherited: Any) -> None:
+def _check_decorators(cls: type, name: str, member: Any, inherited: Any) -> None:
     """Raises `ModelError` if a wrapper around a method hides the method's mark, or if a mark is missing.
 
     A mark is missing if the class replaces a marked method by an unmarked one.
     """
-    for mark in MARKS:
-        if hasattr(member, mark):
+    for attribute in DECORATED:
+        if hasattr(member, attribute):
             continue
-        hidden = next((x for x in _inside(name, member) if hasattr(x, mark)), None)
+        hidden = next((x for x in _inside(name, member) if hasattr(x, attribute)), None)
         if hidden is not None:
             raise mistake_in(hidden, f"the mark of {name} is hidden by what is around it", "put the mark first")
-        if hasattr(inherited, mark) and callable(member):
-            kind = "action" if mark == "__action__" else getattr(inherited, mark)
+        if hasattr(inherited, attribute) and callable(member):
+            kind = "action" if attribute == "__action__" else getattr(inherited, attribute)
             what = f"{name} replaces {'an' if kind[0] in 'ai' else 'a'} {kind} of {cls.__mro__[1].__name__}"
             raise mistake_in(member, what, f"decorate it with @{kind}")
     if name in ("initial", "variables", "check_settings") and inspect.isfunction(member):

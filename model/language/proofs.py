@@ -61,7 +61,7 @@ class Statement:
 
 
 def _statement(kind: Kind, parameters: dict[str, ParameterDomain]) -> Callable[[Method], Method]:
-    def mark(method: Method) -> Method:
+    def decorate(method: Method) -> Method:
         named = list(inspect.signature(method).parameters)[2:]
         if named != list(parameters):
             what = f"{line_of(method)}: {kind} {method.__name__} takes ({', '.join(named)})"
@@ -75,7 +75,7 @@ def _statement(kind: Kind, parameters: dict[str, ParameterDomain]) -> Callable[[
         method.__statement__ = Statement(name, kind, sentence, parameters, method)  # type: ignore[attr-defined]
         return method
 
-    return mark
+    return decorate
 
 
 def lemma(**parameters: ParameterDomain) -> Callable[[Method], Method]:
@@ -100,11 +100,11 @@ def records(*actions: str) -> Callable[[Method], Method]:
     dict with the new values of history variables.
     """
 
-    def mark(method: Method) -> Method:
+    def decorate(method: Method) -> Method:
         method.__records__ = tuple(kebab(a) for a in actions)  # type: ignore[attr-defined]
         return method
 
-    return mark
+    return decorate
 
 
 class Proof:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from isrcheck.model.language.decorators import marked_as
+from isrcheck.model.language.decorators import decorator_for
 from isrcheck.model.language.errors import mistake, mistake_in, not_an_answer
 from isrcheck.model.language.scalarset_members import BrokerId
 
@@ -26,27 +26,27 @@ KINDS: Final = ("eventually", "leads_to", "always_eventually", "eventually_alway
 
 def eventually(method: Method) -> Method:
     """Marks a property: every behaviour reaches a state where the condition holds, if only for a moment."""
-    return marked_as("eventually")(method)
+    return decorator_for("eventually")(method)
 
 
 def leads_to(method: Method) -> Method:
     """Marks a property: whenever the first condition holds, the second holds then or later."""
-    return marked_as("leads_to")(method)
+    return decorator_for("leads_to")(method)
 
 
 def always_eventually(method: Method) -> Method:
     """Marks a property: the condition becomes true again and again, or stays true for ever."""
-    return marked_as("always_eventually")(method)
+    return decorator_for("always_eventually")(method)
 
 
 def eventually_always(method: Method) -> Method:
     """Marks a property: from some time on the condition holds for ever."""
-    return marked_as("eventually_always")(method)
+    return decorator_for("eventually_always")(method)
 
 
 def stable(method: Method) -> Method:
     """Marks a property: once the condition holds, it holds for ever."""
-    return marked_as("stable")(method)
+    return decorator_for("stable")(method)
 
 
 def eventually_never(*actions: str) -> Callable[[Method], Method]:
@@ -54,11 +54,11 @@ def eventually_never(*actions: str) -> Callable[[Method], Method]:
     if not actions or not all(isinstance(name, str) for name in actions):
         raise mistake("@eventually_never without actions", 'name them: @eventually_never("shrink-isr", "expand-isr")')
 
-    def mark(method: Method) -> Method:
-        marked_as("eventually_never")(method).__never__ = actions  # type: ignore[attr-defined]
+    def decorate(method: Method) -> Method:
+        decorator_for("eventually_never")(method).__never__ = actions  # type: ignore[attr-defined]
         return method
 
-    return mark
+    return decorate
 
 
 @dataclass(frozen=True)

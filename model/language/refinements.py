@@ -59,7 +59,7 @@ def refinement(
     if not isinstance(of, str) or not of:
         raise mistake(f"@refinement of {of!r}", 'name the specification: @refinement(of="replicated-log")')
 
-    def mark(method: Method) -> Method:
+    def decorate(method: Method) -> Method:
         require_plain(method, f"refinement {method.__name__}")
         if not (method.__doc__ or "").strip():
             raise mistake_in(method, f"refinement {method.__name__} has no docstring", "say what stands for what")
@@ -67,7 +67,7 @@ def refinement(
         method.__refinement__ = Refinement(of, settings, history)  # type: ignore[attr-defined]
         return method
 
-    return mark
+    return decorate
 
 
 def refinement_of(method: Any) -> Refinement | None:

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 from isrcheck.model.language import quantifiers
 from isrcheck.model.language.condition_grammar import LONGEST, Bare, Binder, Condition, NotRead, error_at, whole
-from isrcheck.model.language.decorators import marked_as
+from isrcheck.model.language.decorators import decorator_for
 from isrcheck.model.language.domains import Broker, BrokerSet, Record
 from isrcheck.model.language.errors import ModelError, OfTheState, TheState, nearest, running
 from isrcheck.model.language.scalarset_members import BROKER, BrokerId, NoBroker
@@ -416,7 +416,7 @@ def written(text: str) -> Callable[[Any, Any], Any]:
         return answer
 
     holds.__doc__ = "A condition that is asked as text."
-    return marked_as("invariant")(holds)
+    return decorator_for("invariant")(holds)
 
 
 def value_of(text: str, m: Any, s: Any) -> Any:

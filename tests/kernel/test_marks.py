@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from isrcheck.checker.engines.explicit import run_loops, search_loops, visited_bits
 from isrcheck.checker.engines.explicit.memory_account import Account, OutOfMemory
-from isrcheck.checker.engines.explicit.visited_bits import TILE, Marks
+from isrcheck.checker.engines.explicit.visited_bits import TILE, VisitedBits
 from isrcheck.checker.kernel.layout import Words
 from tests.agreement.profiles import examples
 
@@ -24,8 +24,8 @@ class Marking:
 
     def __init__(self, turn: int = 0, limit: int | None = None) -> None:
         self.account = Account(limit)
-        self.marks, self.turn = Marks(self.account), np.uint64(turn)
-        self.marks.begin(1, 1)
+        self.visited, self.turn = VisitedBits(self.account), np.uint64(turn)
+        self.visited.begin(1, 1)
         self.enlarged = 0
 
     def worker(self, names: Words) -> list[int]:
@@ -35,8 +35,8 @@ class Marking:
         for start in range(0, len(names), search_loops.AT_ONCE):
             some = names[start : start + search_loops.AT_ONCE]
             scratch[0, : len(some)] = some
-            while not run_loops.marked(len(some), self.turn, self.marks.columns, scratch, found, filled):
-                self.marks.make_room(firsts, seconds, 1 << 40)
+            while not run_loops.visit(len(some), self.turn, self.visited.columns, scratch, found, filled):
+                self.visited.make_room(firsts, seconds, 1 << 40)
                 self.enlarged += 1
         return [int(run_loops.turned.function(name, self.turn)) for name in found[: filled[0]]]
 
@@ -69,9 +69,9 @@ def test_marks_that_several_workers_have_lost_are_set_again() -> None:
     marking = Marking()
     all_names = names_of(np.random.default_rng(3), 300, 5000, 200_000)
     distinct = sorted(set(all_names.tolist()))
-    marking.marks.make_room(300, 5000, 1 << 40)
-    while int(marking.marks.columns[run_loops.ROOM]) < 300 * 5000:  # so many tiles that no worker waits for more
-        marking.marks.columns[run_loops.ROOM] += np.uint64(1 << 20)
+    marking.visited.make_room(300, 5000, 1 << 40)
+    while int(marking.visited.columns[run_loops.ROOM]) < 300 * 5000:  # so many tiles that no worker waits for more
+        marking.visited.columns[run_loops.ROOM] += np.uint64(1 << 20)
     before = marking.worker(all_names[:50_000])
     found: list[list[int]] = []
 
@@ -86,8 +86,8 @@ def test_marks_that_several_workers_have_lost_are_set_again() -> None:
     # A name may be found by several workers, but no name that had a mark before they began.
     later = {name for names in found for name in names}
     assert later == set(distinct) - set(before)
-    scratch, columns = np.zeros((2, search_loops.AT_ONCE), dtype=np.uint64), marking.marks.columns
-    run_loops.marked_again(np.array(distinct, dtype=np.uint64), marking.turn, columns, scratch)
+    scratch, columns = np.zeros((2, search_loops.AT_ONCE), dtype=np.uint64), marking.visited.columns
+    run_loops.visit_again(np.array(distinct, dtype=np.uint64), marking.turn, columns, scratch)
     assert marking.worker(all_names) == []
 
 
@@ -97,30 +97,30 @@ def test_each_lost_mark_is_set_again(turn: int) -> None:
     names = np.unique(names_of(np.random.default_rng(4), 40, 900, 3000))
     assert marking.worker(names) == names.tolist()
     turned = names << np.uint64(turn) | names >> np.uint64(64 - turn & 63)
-    scratch, columns = np.zeros((2, search_loops.AT_ONCE), dtype=np.uint64), marking.marks.columns
-    assert run_loops.marked_again(turned, marking.turn, columns, scratch) == 0
-    tiles = marking.marks.held[2]
+    scratch, columns = np.zeros((2, search_loops.AT_ONCE), dtype=np.uint64), marking.visited.columns
+    assert run_loops.visit_again(turned, marking.turn, columns, scratch) == 0
+    tiles = marking.visited.held[2]
     tiles[: int(columns[run_loops.ROOM]) * TILE // 8] &= np.uint64(0x5555555555555555)
     lost = int(np.count_nonzero(names & np.uint64(1)))
-    assert run_loops.marked_again(turned, marking.turn, columns, scratch) == lost > 1000
+    assert run_loops.visit_again(turned, marking.turn, columns, scratch) == lost > 1000
     assert marking.worker(names) == []
 
 
 def test_memory_is_counted_and_given_back() -> None:
     marking = Marking()
-    assert marking.account.held == marking.marks.nbytes > 0
+    assert marking.account.held == marking.visited.nbytes > 0
     marking.worker(names_of(np.random.default_rng(1), 4000, 4000, 50_000))
-    tiles = int(marking.marks.columns[run_loops.TAKEN])
-    assert marking.account.held == marking.marks.nbytes >= TILE * tiles + 4 * (4000 // 8) * (4000 // 64)
-    marking.marks.drop()
-    assert (marking.account.held, bool(marking.marks)) == (0, False)
-    marking.marks.make_room(10, 10, 10)
-    assert not marking.marks
+    tiles = int(marking.visited.columns[run_loops.TAKEN])
+    assert marking.account.held == marking.visited.nbytes >= TILE * tiles + 4 * (4000 // 8) * (4000 // 64)
+    marking.visited.drop()
+    assert (marking.account.held, bool(marking.visited)) == (0, False)
+    marking.visited.make_room(10, 10, 10)
+    assert not marking.visited
 
 
 def test_marks_are_dropped_before_a_limit_ends_the_search() -> None:
     account = Account(1 << 20)
-    some = Marks(account)
+    some = VisitedBits(account)
     some.begin(100, 100)
     assert some
     account.take((1 << 20) - some.nbytes)
@@ -133,7 +133,7 @@ def test_marks_are_dropped_before_a_limit_ends_the_search() -> None:
 
 def test_marks_that_take_more_than_a_table_are_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     for states, kept in ((1000, True), (10, False)):
-        some = Marks(Account(None))
+        some = VisitedBits(Account(None))
         monkeypatch.setattr(visited_bits, "LITTLE", 0)
         monkeypatch.setattr(visited_bits, "MOST_EACH", 100)
         some._tiles = some._account.reserve(1 << 20)
@@ -143,7 +143,7 @@ def test_marks_that_take_more_than_a_table_are_dropped(monkeypatch: pytest.Monke
 
 
 def test_marks_keep_their_own_limit() -> None:
-    some = Marks(Account(None), 1 << 18)
+    some = VisitedBits(Account(None), 1 << 18)
     some.begin(1, 1)
     some.make_room(8 * 100, 64 * 100, 1 << 40)
     assert some.nbytes >= 4 * 100 * 100
@@ -160,11 +160,11 @@ def test_the_memory_of_a_container_counts(
         file.write_text(text)
     monkeypatch.setattr(visited_bits, "CONTAINER", (file,))
     machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 4 // TILE * TILE
-    assert Marks(Account(None), 1 << 60)._most == (most or machine)
+    assert VisitedBits(Account(None), 1 << 60)._most == (most or machine)
 
 
 def test_marks_grow_by_less_where_there_is_no_room_for_twice_as_many() -> None:
-    some = Marks(Account(None), TILE * 4000)
+    some = VisitedBits(Account(None), TILE * 4000)
     some.begin(100, 100)
     room = int(some.columns[run_loops.ROOM])
     some.columns[run_loops.TAKEN] = room
@@ -183,7 +183,7 @@ def test_without_memory_there_are_no_marks(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(Account, "reserve", refuse)
     account = Account(None)
-    some = Marks(account)
+    some = VisitedBits(account)
     some.begin(100, 100)
     assert (bool(some), account.held) == (False, 0)
     with pytest.raises(OutOfMemory):

@@ -252,9 +252,9 @@ def test_levels_are_what_was_inserted_and_not_known(tmp_path: Path, data: st.Dat
     for level in range(data.draw(st.integers(1, 5))):
         parts = [everything[dice.integers(0, 4000, data.draw(st.sampled_from([1, 700, 3000])))] for _ in range(2)]
         for number_of_part, part in enumerate(parts):
-            assert bool(store.marks) == (2 * level + number_of_part <= without_marks)
+            assert bool(store.visited) == (2 * level + number_of_part <= without_marks)
             if 2 * level + number_of_part == without_marks:
-                store.marks.drop()
+                store.visited.drop()
             store.insert(part)
         fresh = {row.tobytes() for part in parts for row in part} - known
         assert store.close() == len(fresh)
@@ -277,12 +277,12 @@ def test_names_whose_marks_several_workers_have_lost_count_once(data: st.DataObj
     store, known, size = RunStore(layout, None, workers=2, sample=everything[:50]), set[bytes](), 100_000
 
     def lose(before: Words) -> None:
-        columns, _, tiles = store.marks.held
+        columns, _, tiles = store.visited.held
         assert int(columns[run_loops.TAKEN]) * 8 < size
         tiles[:size] = before | tiles[:size] & dice.integers(0, 1 << 63, size, dtype=np.uint64)
 
     for _ in range(data.draw(st.integers(1, 4))):
-        part, before = everything[dice.integers(0, 3000, 1000)], store.marks.held[2][:size].copy()
+        part, before = everything[dice.integers(0, 3000, 1000)], store.visited.held[2][:size].copy()
         store.insert(part)
         count = int(store.filled[0][0])
         store.found[1][:count] = store.found[0][:count]
@@ -317,14 +317,14 @@ def test_a_space_much_larger_than_the_room_is_the_same(
     kind: str, workers: int, symmetry: bool, marking: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if marking == "never":
-        monkeypatch.setattr(visited_bits.Marks, "begin", lambda self, firsts, seconds: None)
+        monkeypatch.setattr(visited_bits.VisitedBits, "begin", lambda self, firsts, seconds: None)
     elif marking == "at first":
         for name, value in (("FIRST_TILES", 16), ("LITTLE", 20_000), ("MOST_EACH", 0)):
             monkeypatch.setattr(visited_bits, name, value)
     marking_at, close = list[bool](), RunStore.close
 
     def noted(store: RunStore) -> int:
-        marking_at.append(bool(store.marks))
+        marking_at.append(bool(store.visited))
         return close(store)
 
     monkeypatch.setattr(RunStore, "close", noted)
@@ -402,7 +402,7 @@ def test_with_marks_no_run_is_read_and_small_levels_wake_no_thread(
 @pytest.fixture
 def without_marks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without marks, runs are read again at each level. So a space of many small levels goes to a table."""
-    monkeypatch.setattr(visited_bits.Marks, "begin", lambda self, *numbers: None)
+    monkeypatch.setattr(visited_bits.VisitedBits, "begin", lambda self, *numbers: None)
 
 
 @pytest.mark.usefixtures("without_marks")

@@ -101,14 +101,14 @@ class Dictionaries:
     def _grow(self, d: int, capacity: int) -> None:
         count = int(self.columns[d, search_loops.COUNT])
         wanted = count + 1 + 2 * int(count * AHEAD) + self._spare
-        if wanted >= search_loops.MARKED:
+        if wanted >= search_loops.SEEN:
             raise OutOfMemory
         while self._rooms[d] < wanted:
             self._add_page(d)
         if self._tables[d] is None or wanted > int(capacity * LOAD):
             self._new_table(d, max(capacity, int(max(wanted / LOAD, capacity * GROWTH)) + 2))
         slots = int(int(self.columns[d, search_loops.CAPACITY]) * LOAD)
-        self.columns[d, search_loops.ROOM] = max(min(slots, self._rooms[d], search_loops.MARKED - 1) - self._spare, 0)
+        self.columns[d, search_loops.ROOM] = max(min(slots, self._rooms[d], search_loops.SEEN - 1) - self._spare, 0)
 
     def _new_table(self, d: int, capacity: int) -> None:
         """Gives a dictionary a larger table, filled with the same values."""

@@ -2,8 +2,8 @@
 
 The search by runs (see `run_store`). It expands a whole level before it finds out which successors are new.
 
-To find this out at a level, a search without marks (`marks`) reads the runs of all earlier levels. In a space with very
-many small levels this reading takes long, and a table is the better store. If `RunSearch.may_give_up` is set, the
+To find this out at a level, a search without marks (`visited`) reads the runs of all earlier levels. In a space with
+very many small levels this reading takes long, and a table is the better store. If `RunSearch.may_give_up` is set, the
 search by runs ends in such a space, and a search with a table continues.
 
 The search with a table in memory: workers insert successors immediately into a store that they share.
@@ -94,7 +94,7 @@ class RunSearch(Search):
             expanded = run.file.number, run.file.bases, run.pieces, *store.pieces[number]
             outcome: int = run_loops.gather(
                 functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
-                store.turn, store.marks.columns, constrained, expanded, self._bits, store.shared,
+                store.turn, store.visited.columns, constrained, expanded, self._bits, store.shared,
                 worker.cursor, worker.buffers, *worker.own, store.found[number], store.filled[number], worker.tally,
                 worker.totals,
             )  # fmt: skip

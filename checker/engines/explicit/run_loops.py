@@ -59,7 +59,7 @@ _BLOCK: Final = 32
 
 GRID: Final = 0
 TILES: Final = 1
-"""Columns of the marks (see `marks`): the addresses of the grid and of the first tile. Without marks they are 0."""
+"""Columns of the marks (see `visited`): the addresses of the grid and of the first tile. Without marks they are 0."""
 ROWS: Final = 2
 LINES: Final = 3
 """How many rows the grid has, and how many entries a row has."""
@@ -67,7 +67,7 @@ ROOM: Final = 4
 """The numbers of tiles are below this."""
 TAKEN: Final = 8
 """The number of the next tile, in a cache line of its own."""
-MARKS: Final = 16
+VISITED: Final = 16
 ROW_BITS: Final = 3
 LINE_BITS: Final = 6
 """A tile has the marks of the names that combine 2**3 successive first numbers with 2**6 successive second numbers. It
@@ -90,7 +90,7 @@ def turned(name, turn):
 
 
 @Loop
-def collected(rows, words, half, pairs, dictionaries, pages, turn, marks, cursor, scratch, memo, found, filled):
+def collected(rows, words, half, pairs, dictionaries, pages, turn, visited, cursor, scratch, memo, found, filled):
     """Names the states at the address `rows`. Returns False if there is no room for a value, a name or a mark.
 
     The names go into `found`, after its first `filled[0]` names, and are turned by `turn` bits (see `turned`). With
@@ -104,43 +104,43 @@ def collected(rows, words, half, pairs, dictionaries, pages, turn, marks, cursor
         first = rows + np.uint64(8 * words * cursor[INSERTED])
         if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
             return False
-        if marks[TILES] == 0:
+        if visited[TILES] == 0:
             for k in range(size):
                 found[filled[0] + k] = turned(scratch[0, k], turn)
             filled[0] += size
-        elif not marked(size, turn, marks, scratch, found, filled):
+        elif not visit(size, turn, visited, scratch, found, filled):
             return False
         cursor[INSERTED] += size
     return True
 
 
 @Loop
-def marked(size, turn, marks, scratch, found, filled):
+def visit(size, turn, visited, scratch, found, filled):
     """Marks the first `size` names in `scratch[0]`. Those without a mark go into `found`, turned.
 
     Returns False if there is no room for a mark. Then no name is marked, and the names are still in `scratch[0]`. If
-    another worker marks a name in the same word at the same moment, one of the two marks may be lost (`marks`).
+    another worker marks a name in the same word at the same moment, one of the two marks may be lost (`visited`).
     """
     names, entries, words = scratch[0], scratch[1], scratch[1]
-    low, tiles = np.uint64(0xFFFFFFFF), np.uint64(marks.ctypes.data) + np.uint64(8 * TAKEN)
+    low, tiles = np.uint64(0xFFFFFFFF), np.uint64(visited.ctypes.data) + np.uint64(8 * TAKEN)
     last_row = last_line = np.uint64(0)
     for k in range(size):
         row, line = names[k] >> np.uint64(32 + ROW_BITS), (names[k] & low) >> np.uint64(LINE_BITS)
         last_row, last_line = max(last_row, row), max(last_line, line)
-        entries[k] = entry_of(names[k], marks)
-    if last_row >= marks[ROWS] or last_line >= marks[LINES]:
+        entries[k] = entry_of(names[k], visited)
+    if last_row >= visited[ROWS] or last_line >= visited[LINES]:
         return False
     for k in range(size):
         prefetch(entries[k])
     for k in range(size):
         tile = load_entry(entries[k])
         if tile == 0:
-            if load(tiles) >= marks[ROOM]:
+            if load(tiles) >= visited[ROOM]:
                 return False
             # If another worker is faster, the number that was taken here is lost.
             take_entry(entries[k], fetch_and_add(tiles, np.uint64(1)))
             tile = load_entry(entries[k])
-        words[k] = word_of(names[k], tile, marks)
+        words[k] = word_of(names[k], tile, visited)
         prefetch(words[k])
     count = np.uint64(filled[0])
     for k in range(size):
@@ -153,16 +153,16 @@ def marked(size, turn, marks, scratch, found, filled):
 
 
 @Loop
-def marked_again(names, turn, marks, scratch):
+def visit_again(names, turn, visited, scratch):
     """Sets the marks of turned names that were lost. Returns how many were lost. Each name was marked before."""
     plain, words, lost = scratch[0], scratch[1], 0
     for first in range(0, len(names), AT_ONCE):
         size = min(len(names) - first, AT_ONCE)
         for k in range(size):
             plain[k] = turned(names[first + k], turn)
-            words[k] = entry_of(plain[k], marks)
+            words[k] = entry_of(plain[k], visited)
         for k in range(size):
-            words[k] = word_of(plain[k], load_entry(words[k]), marks)
+            words[k] = word_of(plain[k], load_entry(words[k]), visited)
             prefetch(words[k])
         for k in range(size):
             mark = np.uint64(1) << (plain[k] & np.uint64((1 << LINE_BITS) - 1))
@@ -173,23 +173,23 @@ def marked_again(names, turn, marks, scratch):
 
 
 @Loop
-def entry_of(name, marks):
+def entry_of(name, visited):
     """The address of the entry for a name's tile in the grid."""
     row, line = name >> np.uint64(32 + ROW_BITS), (name & np.uint64(0xFFFFFFFF)) >> np.uint64(LINE_BITS)
-    return marks[GRID] + np.uint64(4) * (row * marks[LINES] + line)
+    return visited[GRID] + np.uint64(4) * (row * visited[LINES] + line)
 
 
 @Loop
-def word_of(name, tile, marks):
+def word_of(name, tile, visited):
     """The address of the word with a name's mark."""
     word = name >> np.uint64(32) & np.uint64((1 << ROW_BITS) - 1)
-    return marks[TILES] + np.uint64(8 << ROW_BITS) * tile + np.uint64(8) * word
+    return visited[TILES] + np.uint64(8 << ROW_BITS) * tile + np.uint64(8) * word
 
 
 @Loop
 def gather(
-    functions, words, half, pairs, dictionaries, pages, turn, marks, constrained, level, bits, shared, cursor, buffers,
-    scratch, memo, found, filled, tally, totals,
+    functions, words, half, pairs, dictionaries, pages, turn, visited, constrained, level, bits, shared, cursor,
+    buffers, scratch, memo, found, filled, tally, totals,
 ):  # fmt: skip
     """Does one worker's part of expanding a level. Returns `FINISHED`, `PAUSED` or `UNREADABLE`.
 
@@ -203,7 +203,7 @@ def gather(
     here, stretch = np.uint64(shared.ctypes.data), bits + STRETCH_BITS
     while True:
         if not collected(
-            np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, turn, marks, cursor, scratch, memo,
+            np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, turn, visited, cursor, scratch, memo,
             found, filled,
         ):  # fmt: skip
             store(here + np.uint64(8 * PAUSE), np.uint64(1))

@@ -2,7 +2,7 @@
 
 The names that workers find are kept in memory. If a worker's memory for names is full and cannot grow, the names in it
 go to another file, as a sorted run. When a level has been expanded, the found names that are in no run of an earlier
-level form the next level. With *marks* (`marks`), workers find only new names. Without marks, all runs are read once
+level form the next level. With *marks* (`visited`), workers find only new names. Without marks, all runs are read once
 for each level, a range of names at a time, to remove the found names that are in a run (delayed duplicate detection:
 Stern and Dill 1998, Korf 2004). A state takes two to four bytes here, two to four more with marks, and about ten in a
 table (`store`). The dictionaries that translate states into names and back stay in memory.
@@ -21,7 +21,7 @@ from isrcheck.checker.engines.explicit.compressed_ids import Each, Stored, one_b
 from isrcheck.checker.engines.explicit.memory_account import OutOfMemory
 from isrcheck.checker.engines.explicit.run_loops import LARGEST, PIECE
 from isrcheck.checker.engines.explicit.runs import Bytes, File, Known, MemoryFile, Pieces, Run, RunFile, encoded
-from isrcheck.checker.engines.explicit.visited_bits import MOST_IN_MEMORY, MOST_ON_DISK, Marks
+from isrcheck.checker.engines.explicit.visited_bits import MOST_IN_MEMORY, MOST_ON_DISK, VisitedBits
 from isrcheck.checker.kernel.layout import Layout, Words
 
 MOST: Final = 3 << 23
@@ -103,8 +103,8 @@ class RunStore(Stored):
         self._settled, self._more_bits = False, 0
         self._states, *self._overflow = (self._file(folder) for _ in range(1 + workers))
         self.passed = 0
-        self.marks = Marks(self._account, MOST_IN_MEMORY if folder is None else MOST_ON_DISK)
-        self.marks.begin(*self._numbers())
+        self.visited = VisitedBits(self._account, MOST_IN_MEMORY if folder is None else MOST_ON_DISK)
+        self.visited.begin(*self._numbers())
 
     def _numbers(self) -> tuple[int, int]:
         """The two numbers of a name are below these bounds until the dictionaries grow."""
@@ -129,7 +129,7 @@ class RunStore(Stored):
         cursor[search_loops.PENDING] = len(rows)
         while not run_loops.collected(
             np.uint64(rows.ctypes.data), self.words, self.half, self.pairs, self.dictionaries.columns,
-            self.dictionaries.pages, self.turn, self.marks.columns, cursor, *self._own, self.found[0], self.filled[0],
+            self.dictionaries.pages, self.turn, self.visited.columns, cursor, *self._own, self.found[0], self.filled[0],
         ):  # fmt: skip
             self.make_room()
 
@@ -139,7 +139,7 @@ class RunStore(Stored):
         If a worker has no room for more names, relieves every worker whose room is more than half full (`_relieve`).
         """
         self.dictionaries.make_room()
-        self.marks.make_room(*self._numbers(), sum(self.sizes) + self.unsettled)
+        self.visited.make_room(*self._numbers(), sum(self.sizes) + self.unsettled)
         if any(
             filled[0] + search_loops.AT_ONCE > len(found) for filled, found in zip(self.filled, self.found, strict=True)
         ):
@@ -160,7 +160,7 @@ class RunStore(Stored):
         room cannot be enlarged, moves the names into a run in a file. With marks there are hardly any, so enlarging
         the room comes first.
         """
-        if self.marks and len(self.found[worker]) < self._room and self._grow(worker):
+        if self.visited and len(self.found[worker]) < self._room and self._grow(worker):
             return
         self._reduce(worker)
         found, count = self.found[worker], int(self.filled[worker][0])
@@ -217,8 +217,8 @@ class RunStore(Stored):
         self._next = run = Run(self._states, self._account)
         # With marks, only new names were found.
         known, passed = None, list[int]()
-        several, marks = len(self.found) > 1, self.marks.held  # they may be dropped while other threads use them
-        if not self.marks:
+        several, visited = len(self.found) > 1, self.visited.held  # they may be dropped while other threads use them
+        if not self.visited:
             known, passed = Known(self._states, self._levels), [FOR_A_RUN * len(self._levels)]
 
         def fresh(some: Range) -> Encoded:
@@ -229,7 +229,7 @@ class RunStore(Stored):
                 names = names[: run_loops.brought(names, kept)]
             elif several:
                 scratch = np.empty((2, search_loops.AT_ONCE), dtype=np.uint64)
-                run_loops.marked_again(names, self.turn, marks[0], scratch)
+                run_loops.visit_again(names, self.turn, visited[0], scratch)
             look(names)
             return encoded(names)
 
@@ -259,7 +259,7 @@ class RunStore(Stored):
         Only the dictionaries remain, and what counts for settling and for a piece of each worker.
         """
         self._forget()
-        self.marks.drop()
+        self.visited.drop()
         for run in self._levels:
             run.forget()
         self._states.clear()

@@ -96,7 +96,7 @@ its own. `NEXT`: the next batch or stretch (`run_loops`) to expand. `PAUSE`: 1 i
 pause before this batch or stretch. `TAKEN`: how many of the free chunks were taken."""
 
 NUMBER_BITS: Final = 28
-MARKED: Final = (1 << NUMBER_BITS) - 1
+SEEN: Final = (1 << NUMBER_BITS) - 1
 """The number in an entry of a dictionary while the value is being written. The numbers of values are smaller."""
 PAGE_BITS: Final = 10
 """Values of a dictionary lie in blocks of 2**10."""
@@ -121,8 +121,8 @@ OUTSIDE_BIT: Final = 2
 
 # --- dictionaries ---------------------------------------------------------------------------------------------------
 
-_NUMBER: Final = np.uint64(MARKED)
-_TAG: Final = np.uint64(0xFFFFFFFF ^ MARKED)
+_NUMBER: Final = np.uint64(SEEN)
+_TAG: Final = np.uint64(0xFFFFFFFF ^ SEEN)
 _PAGE: Final = np.uint64((1 << PAGE_BITS) - 1)
 _PARTITION: Final = np.uint64((1 << PARTITION_BITS) - 1)
 NOWHERE: Final = np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -9,7 +9,7 @@ matrix with a row for each first number. Most bits of the matrix are 0. The matr
 Workers set marks without atomic instructions, which would take twice as long. So if two workers mark names in the same
 word at the same moment, one of the two marks may be lost, and its name may be found again at the same level. There,
 duplicates are removed anyway. A mark of an earlier level cannot be lost: whoever writes the word has read this mark
-before, and writes it again. Before the next level begins, lost marks are set again (`run_loops.marked_again`), so that
+before, and writes it again. Before the next level begins, lost marks are set again (`run_loops.visit_again`), so that
 no name is found at two levels.
 
 Marks only save time. They are dropped if memory is scarce, or if too few bits of the tiles are set.
@@ -50,7 +50,7 @@ CONTAINER: Final = (
 """The files in which Linux keeps the limit of a container's memory (control groups, version 2 and version 1)."""
 
 
-class Marks:
+class VisitedBits:
     """The marks of one store.
 
     They take at most `most` bytes, at most the limit of `account`, and at most a quarter of the machine's memory. If
@@ -65,7 +65,7 @@ class Marks:
     def __init__(self, account: Account, most: int = MOST_IN_MEMORY) -> None:
         limits = (most, _memory() // 4, account.limit)
         self._account, self._most = account, min(x for x in limits if x is not None) // TILE * TILE
-        self.columns = np.zeros(loops.MARKS, dtype=np.uint64)
+        self.columns = np.zeros(loops.VISITED, dtype=np.uint64)
         self._grid = self._tiles = np.empty(0, dtype=np.uint64)
 
     def __bool__(self) -> bool:
