@@ -42,7 +42,7 @@ def test_a_number_stands_for_one_state_and_is_found_by_it(widths: list[int], see
     at = generator.permutation(len(numbers))
     found, names = places.find(states[at])
     assert (found == numbers[at]).all()
-    assert (places.names(numbers[at]) == names).all()
+    assert (places.ids(numbers[at]) == names).all()
     assert (places.states(names) == states[at]).all()
     assert (places.levels(numbers[at]) == of[at]).all()
     for level in range(1, store.depth + 1):
@@ -67,7 +67,7 @@ def test_both_sizes_of_entries_and_entries_behind_their_bucket() -> None:
     for widths, levels in (([24], 1), ([60, 60, 60, 60], 600)):
         store, inside, _ = filled(widths, np.random.default_rng(1), levels, 60_000)
         places = Places(store)
-        assert (places.states(places.names(places.find(inside)[0])) == inside).all()
+        assert (places.states(places.ids(places.find(inside)[0])) == inside).all()
         sizes |= set(store.partitions[:, search_loops.SIZE].tolist())
         displaced += displaced_in(store)
     assert sizes == {4, 8}

@@ -306,7 +306,7 @@ def test_an_expression_that_can_mean_nothing_is_no_answer(text: str) -> None:
         evaluated(Everything(), STATES[:1], text)
 
 
-class Names(Model):
+class StateIds(Model):
     """Variables that are called as the words of a text."""
 
     def variables(self) -> dict[str, Any]:
@@ -322,7 +322,7 @@ class Names(Model):
 def test_a_variable_goes_before_a_word() -> None:
     # Each is false once the only step is taken.
     for text in ("m != 2", "model.domain != 2", "s.model.domain != 2", "not s.m == 2 or model.value == 1"):
-        result = check(Names, invariants=[text])
+        result = check(StateIds, invariants=[text])
         assert (result.verdict, result.distinct) == ("violated", 2)
 
 

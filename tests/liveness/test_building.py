@@ -91,11 +91,11 @@ class Itself:
     def find(self, states: Words) -> tuple[Integers, Words]:
         raise AssertionError("nobody asks")
 
-    def names(self, numbers: Integers) -> Words:
+    def ids(self, numbers: Integers) -> Words:
         return numbers.astype(np.uint64)
 
-    def states(self, names: Words) -> Words:
-        return names.reshape(-1, 1)
+    def states(self, ids: Words) -> Words:
+        return ids.reshape(-1, 1)
 
     def levels(self, numbers: Integers) -> Integers:
         return np.ones_like(numbers)

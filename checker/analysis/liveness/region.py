@@ -105,10 +105,10 @@ class Numbers(Protocol):
     def find(self, states: Words) -> tuple[Integers, Words]:
         """The number and the name of each state. For an unknown state, the number is -1 and the name is meaningless."""
 
-    def names(self, numbers: Integers) -> Words:
+    def ids(self, numbers: Integers) -> Words:
         """The names of the states with these numbers."""
 
-    def states(self, names: Words) -> Words:
+    def states(self, ids: Words) -> Words:
         """The states with these names."""
 
     def levels(self, numbers: Integers) -> Integers:
@@ -152,7 +152,7 @@ class Region:
 
     def rows(self, states: Integers) -> Words:
         """The packed form of these states of the region."""
-        return self.all.states(self.all.names(self.number[states].astype(np.int64)))
+        return self.all.states(self.all.ids(self.number[states].astype(np.int64)))
 
     @cached_property
     def level(self) -> Integers:

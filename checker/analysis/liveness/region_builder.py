@@ -109,13 +109,13 @@ class Listed:
         numbers = self._find(states)
         return numbers, numbers.view(np.uint64)
 
-    def names(self, numbers: Integers) -> Words:
+    def ids(self, numbers: Integers) -> Words:
         """The names of the states with these numbers."""
         return numbers.view(np.uint64)
 
-    def states(self, names: Words) -> Words:
+    def states(self, ids: Words) -> Words:
         """The states with these names."""
-        return self._rows[names]
+        return self._rows[ids]
 
     def levels(self, numbers: Integers) -> Integers:
         """The levels of the states with these numbers."""
@@ -161,13 +161,13 @@ class Reached:
         found = np.empty_like(sources)
         fresh = found[: graph_loops.joined(sources, self.ranks, self.places, self.number.count, found)]
         self.number.add(fresh)
-        self._waiting.append(self.among.numbers.names(fresh))
+        self._waiting.append(self.among.numbers.ids(fresh))
 
     def waiting(self) -> Words:
         """The names of the queued states that are to be expanded next. Each name is returned only once."""
-        names = np.concatenate([np.empty(0, dtype=np.uint64), *self._waiting])
+        ids = np.concatenate([np.empty(0, dtype=np.uint64), *self._waiting])
         self._waiting = []
-        return names
+        return ids
 
     def left(self) -> Iterator[Integers]:
         """Yields the sources that are not in the queue, a few at a time."""
@@ -198,7 +198,7 @@ class Reached:
         if self._cutting:
             self._cut.add(cut)
         self.number.add(found.target[fresh[:new]])
-        self._waiting.append(found.names[fresh[:new]])
+        self._waiting.append(found.ids[fresh[:new]])
 
     def region(self) -> Region:
         """The region, after all states are expanded."""
@@ -221,7 +221,7 @@ class Found:
     label: Integers
     successors: Words
     target: Integers
-    names: Words
+    ids: Words
 
 
 class Builder:
@@ -331,15 +331,15 @@ class Builder:
         while True:
             if left:
                 known.begin(left.pop().astype(np.int64))
-            names = known.waiting()
-            if not len(names) and not left:
+            ids = known.waiting()
+            if not len(ids) and not left:
                 return
-            for first in range(0, len(names), BLOCK):
-                self._expand(names[first : first + BLOCK], known)
+            for first in range(0, len(ids), BLOCK):
+                self._expand(ids[first : first + BLOCK], known)
 
-    def _expand(self, names: Words, known: Reached) -> None:
+    def _expand(self, ids: Words, known: Reached) -> None:
         kernel, numbers = self.levels.kernel, known.among.numbers
-        states = numbers.states(names)
+        states = numbers.states(ids)
         successors, source, label, _ = kernel.expand(states)
         found = Found(source, label, successors, *numbers.find(successors))
         outside = np.zeros(0, dtype=np.bool_)

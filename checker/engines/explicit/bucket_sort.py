@@ -57,7 +57,7 @@ class Buckets:
         more_bits: int = 0,
     ) -> None:
         self._high, low = bits
-        self._low, self._spilled, self._names = np.uint64(low), spilled, rooms
+        self._low, self._spilled, self._ids = np.uint64(low), spilled, rooms
         total = sum(filled)
         usual = min(max((total >> BUCKET).bit_length(), 1), MOST_BUCKETS)
         while True:
@@ -89,12 +89,12 @@ class Buckets:
 
     def _found(self, number: int) -> Words:
         worker, begin, end = self._slices[number]
-        return self._names[worker, begin:end]
+        return self._ids[worker, begin:end]
 
     def _count_of(self, number: int) -> None:
-        names = self._found(number)
+        ids = self._found(number)
         into = self._into[number] = np.empty((1 << self._first, sort_loops.PARTS), dtype=np.int64)
-        sort_loops.counted(names, self._low, self._rest, self._ends[number], into)
+        sort_loops.counted(ids, self._low, self._rest, self._ends[number], into)
 
     def _distribute(self, number: int) -> None:
         here = self._room[self._places[number] :]
@@ -117,19 +117,19 @@ class Buckets:
         # Not np.unique, whose first call imports much of numpy.
         yield from pairwise(sorted({0, *cuts[cuts < len(ends)].tolist(), len(ends)}))
 
-    def _bucket_of(self, names: Words) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-        keys = names >> np.uint64(32) << self._low | names & np.uint64(0xFFFFFFFF)
+    def _bucket_of(self, ids: Words) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+        keys = ids >> np.uint64(32) << self._low | ids & np.uint64(0xFFFFFFFF)
         return (keys >> np.uint64(self._rest)).astype(np.int64)
 
-    def names(self, some: Range) -> Words:
+    def ids(self, some: Range) -> Words:
         """The distinct names in a range of buckets, names in `spilled` included, in ascending order."""
-        names = np.empty(int(self._sizes[slice(*some)].sum()), dtype=np.uint64)
+        ids = np.empty(int(self._sizes[slice(*some)].sum()), dtype=np.uint64)
         here, there = np.empty((2, int(self._sizes[slice(*some)].max())), dtype=self._room.dtype)
         sorting = here, there, np.empty(1 << sort_loops.DIGIT, dtype=np.int32)
         count = sort_loops.from_buckets(
-            self._room, self._places, self._ends, *some, self._low, self._rest, sorting, names
+            self._room, self._places, self._ends, *some, self._low, self._rest, sorting, ids
         )
-        found = names[:count]
+        found = ids[:count]
         for run in self._spilled:
             more = run.between(self._least(some[0]), self._least(some[1]) if some[1] < len(self._sizes) else None)
             out = np.empty(len(found) + len(more), dtype=np.uint64)

@@ -150,7 +150,7 @@ dictionary at first, and for up to `MOST_REMEMBERED` values if there are many st
 STATES_FOR_ONE: Final = 1 << 9
 
 
-class Names:
+class StateIds:
     """The dictionaries from which a store makes the names of its states.
 
     `held` is the number of bytes of memory in use now, and `peak` is the greatest such number so far. `held` never
@@ -208,13 +208,13 @@ class Names:
         self.account(-memo.nbytes)
         return own, more.reshape((count, wanted, 2))
 
-    def states(self, names: Words) -> Words:
+    def states(self, ids: Words) -> Words:
         """The states with these names."""
-        out = np.empty((len(names), self.words), dtype=np.uint64)
-        begin, into = names.ctypes.data, out.ctypes.data
-        for first in range(0, len(names), search_loops.AT_ONCE):
-            search_loops.unnamed(
-                np.uint64(begin + 8 * first), min(search_loops.AT_ONCE, len(names) - first), self.words, self.half,
+        out = np.empty((len(ids), self.words), dtype=np.uint64)
+        begin, into = ids.ctypes.data, out.ctypes.data
+        for first in range(0, len(ids), search_loops.AT_ONCE):
+            search_loops.from_ids(
+                np.uint64(begin + 8 * first), min(search_loops.AT_ONCE, len(ids) - first), self.words, self.half,
                 self.pairs, self.dictionaries.pages, self._own[0], np.uint64(into + 8 * self.words * first),
             )  # fmt: skip
         return out
@@ -229,7 +229,7 @@ def one_by_one(function: Callable[[int], None], numbers: Iterable[int]) -> None:
         function(number)
 
 
-class Stored(Names):
+class Stored(StateIds):
     """The states of whole levels, and the new states after them.
 
     `sizes` has the number of states of each whole level. `shared` is the data that workers share (`loops`).

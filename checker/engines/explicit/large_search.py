@@ -110,10 +110,10 @@ class RunSearch(Search):
     def _look_over(self) -> None:
         store, idle = self.store, list(self._workers)
 
-        def look(names: Words) -> None:
+        def look(ids: Words) -> None:
             worker = idle.pop()
             run_loops.looked(
-                self._functions, store.words, store.half, store.pairs, store.dictionaries.pages, store.turn, names,
+                self._functions, store.words, store.half, store.pairs, store.dictionaries.pages, store.turn, ids,
                 worker.own[0], worker.buffers[1], worker.totals, worker.weight,
             )  # fmt: skip
             idle.append(worker)
@@ -122,15 +122,15 @@ class RunSearch(Search):
 
         def mapped(function: Callable[[Range], Encoded], ranges: Iterable[Range]) -> Iterator[Encoded]:
             # Under a time limit the clock is looked at more often.
-            for names in team.mapped(function, ranges, AHEAD if self.limits.seconds is None else 1):
-                yield names
+            for ids in team.mapped(function, ranges, AHEAD if self.limits.seconds is None else 1):
+                yield ids
                 self._between(len(self.history), 0.0, 0)  # raises `Stopped` at the time limit
 
         store.settle(look, team.each, mapped)
 
-    def _team_for(self, names: int) -> Team:
+    def _team_for(self, ids: int) -> Team:
         """All workers, or the main thread alone if there are so few names that waking other threads takes longer."""
-        return self._team if names > LEAST_TOGETHER else ALONE
+        return self._team if ids > LEAST_TOGETHER else ALONE
 
     def _look_at_rest(self) -> int:
         """The number of states that are known to be new.
@@ -205,8 +205,8 @@ def minimum_memory(system: TransitionSystem, workers: int = 1) -> int:
     layout, transitions = Layout(system.leaves), max(len(system.transitions), 1)
     words = layout.words
     verdict_words = (len(system.invariants) + len(system.goals) + len(system.bounds) + 2 + 63) // 64
-    names = 8 * (2 + 2 * max(words, 2)) * search_loops.AT_ONCE + 32 * max(words, 2) * REMEMBERED
-    buffers = 8 * (room(transitions) * (words + verdict_words) + (words << batch_bits(transitions))) + names
+    ids = 8 * (2 + 2 * max(words, 2)) * search_loops.AT_ONCE + 32 * max(words, 2) * REMEMBERED
+    buffers = 8 * (room(transitions) * (words + verdict_words) + (words << batch_bits(transitions))) + ids
     return smallest(layout, workers) + workers * buffers + 32 * words * len(system.initial) + FIRST_GROWTH
 
 

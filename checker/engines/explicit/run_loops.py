@@ -21,10 +21,10 @@ from isrcheck.checker.engines.explicit.search_loops import (
     PAUSED,
     PENDING,
     REJECTED,
+    from_ids,
     keep_counted,
-    named,
     taken,
-    unnamed,
+    to_ids,
 )
 from isrcheck.checker.kernel.intrinsics import (
     call_batch,
@@ -84,9 +84,9 @@ UNREADABLE: Final = 2
 
 
 @Loop
-def turned(name, turn):
+def turned(id_, turn):
     """A name with its halves exchanged if `turn` is 32, and unchanged if `turn` is 0. A second call undoes this."""
-    return name << turn | name >> (np.uint64(64) - turn & np.uint64(63))
+    return id_ << turn | id_ >> (np.uint64(64) - turn & np.uint64(63))
 
 
 @Loop
@@ -102,7 +102,7 @@ def collected(rows, words, half, pairs, dictionaries, pages, turn, visited, curs
         if filled[0] + size > len(found):
             return False
         first = rows + np.uint64(8 * words * cursor[INSERTED])
-        if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
+        if not to_ids(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
             return False
         if visited[TILES] == 0:
             for k in range(size):
@@ -121,13 +121,13 @@ def visit(size, turn, visited, scratch, found, filled):
     Returns False if there is no room for a mark. Then no name is marked, and the names are still in `scratch[0]`. If
     another worker marks a name in the same word at the same moment, one of the two marks may be lost (`visited`).
     """
-    names, entries, words = scratch[0], scratch[1], scratch[1]
+    ids, entries, words = scratch[0], scratch[1], scratch[1]
     low, tiles = np.uint64(0xFFFFFFFF), np.uint64(visited.ctypes.data) + np.uint64(8 * TAKEN)
     last_row = last_line = np.uint64(0)
     for k in range(size):
-        row, line = names[k] >> np.uint64(32 + ROW_BITS), (names[k] & low) >> np.uint64(LINE_BITS)
+        row, line = ids[k] >> np.uint64(32 + ROW_BITS), (ids[k] & low) >> np.uint64(LINE_BITS)
         last_row, last_line = max(last_row, row), max(last_line, line)
-        entries[k] = entry_of(names[k], visited)
+        entries[k] = entry_of(ids[k], visited)
     if last_row >= visited[ROWS] or last_line >= visited[LINES]:
         return False
     for k in range(size):
@@ -140,26 +140,26 @@ def visit(size, turn, visited, scratch, found, filled):
             # If another worker is faster, the number that was taken here is lost.
             take_entry(entries[k], fetch_and_add(tiles, np.uint64(1)))
             tile = load_entry(entries[k])
-        words[k] = word_of(names[k], tile, visited)
+        words[k] = word_of(ids[k], tile, visited)
         prefetch(words[k])
     count = np.uint64(filled[0])
     for k in range(size):
-        bit, word = names[k] & np.uint64((1 << LINE_BITS) - 1), load_shared(words[k])
+        bit, word = ids[k] & np.uint64((1 << LINE_BITS) - 1), load_shared(words[k])
         store_shared(words[k], word | np.uint64(1) << bit)
-        found[count] = turned(names[k], turn)
+        found[count] = turned(ids[k], turn)
         count += ~word >> bit & np.uint64(1)
     filled[0] = count
     return True
 
 
 @Loop
-def visit_again(names, turn, visited, scratch):
+def visit_again(ids, turn, visited, scratch):
     """Sets the marks of turned names that were lost. Returns how many were lost. Each name was marked before."""
     plain, words, lost = scratch[0], scratch[1], 0
-    for first in range(0, len(names), AT_ONCE):
-        size = min(len(names) - first, AT_ONCE)
+    for first in range(0, len(ids), AT_ONCE):
+        size = min(len(ids) - first, AT_ONCE)
         for k in range(size):
-            plain[k] = turned(names[first + k], turn)
+            plain[k] = turned(ids[first + k], turn)
             words[k] = entry_of(plain[k], visited)
         for k in range(size):
             words[k] = word_of(plain[k], load_entry(words[k]), visited)
@@ -173,16 +173,16 @@ def visit_again(names, turn, visited, scratch):
 
 
 @Loop
-def entry_of(name, visited):
+def entry_of(id_, visited):
     """The address of the entry for a name's tile in the grid."""
-    row, line = name >> np.uint64(32 + ROW_BITS), (name & np.uint64(0xFFFFFFFF)) >> np.uint64(LINE_BITS)
+    row, line = id_ >> np.uint64(32 + ROW_BITS), (id_ & np.uint64(0xFFFFFFFF)) >> np.uint64(LINE_BITS)
     return visited[GRID] + np.uint64(4) * (row * visited[LINES] + line)
 
 
 @Loop
-def word_of(name, tile, visited):
+def word_of(id_, tile, visited):
     """The address of the word with a name's mark."""
-    word = name >> np.uint64(32) & np.uint64((1 << ROW_BITS) - 1)
+    word = id_ >> np.uint64(32) & np.uint64((1 << ROW_BITS) - 1)
     return visited[TILES] + np.uint64(8 << ROW_BITS) * tile + np.uint64(8) * word
 
 
@@ -198,7 +198,7 @@ def gather(
     `UNTIL`, or when any worker has no room (see `collected`). The names of the successors go into `found`, after its
     first `filled[0]` names. A batch has `1 << bits` states. `functions` has the same addresses as in `loops.advance`.
     """
-    file, bases, (firsts, places, sizes, counts), data, names = level
+    file, bases, (firsts, places, sizes, counts), data, ids = level
     states, rows, verdicts = buffers
     here, stretch = np.uint64(shared.ctypes.data), bits + STRETCH_BITS
     while True:
@@ -219,7 +219,7 @@ def gather(
                 if not _read(file, bases, places[piece], data[: sizes[piece]]):
                     store(here + np.uint64(8 * PAUSE), np.uint64(1))
                     return UNREADABLE
-                _decoded(np.uint64(data.ctypes.data), firsts[piece], names[: counts[piece]])
+                _decoded(np.uint64(data.ctypes.data), firsts[piece], ids[: counts[piece]])
                 cursor[HELD] = piece
             cursor[FIRST] = number << stretch & PIECE - 1
             cursor[LAST] = min(cursor[FIRST] + (1 << stretch), counts[piece])
@@ -227,8 +227,8 @@ def gather(
         count = min(cursor[LAST] - first, 1 << bits)
         cursor[FIRST] += count
         for k in range(count):
-            scratch[0, k] = turned(names[first + k], turn)
-        unnamed(
+            scratch[0, k] = turned(ids[first + k], turn)
+        from_ids(
             np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data)
         )
         reached = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
@@ -248,7 +248,7 @@ def gather(
 
 
 @Loop
-def encoded(names, firsts, sizes, out):
+def encoded(ids, firsts, sizes, out):
     """Encodes ascending names in pieces of `PIECE` names. `firsts` gets the first name of each piece, `out` the rest.
 
     A piece has the differences between successive names, each in 1, 2, 4 or 8 bytes. Before the differences, the piece
@@ -259,13 +259,13 @@ def encoded(names, firsts, sizes, out):
     begin = np.uint64(out.ctypes.data)
     at = begin
     for p in range(len(firsts)):
-        start, end = p * PIECE, min((p + 1) * PIECE, len(names))
-        firsts[p], first, exponents = names[start], at, at
+        start, end = p * PIECE, min((p + 1) * PIECE, len(ids))
+        firsts[p], first, exponents = ids[start], at, at
         at += np.uint64(8 * _words(end - start))
         for block in range(start + 1, end, _BLOCK):
             word = np.uint64(0)
             for i in range(block, min(block + _BLOCK, end)):
-                gap = names[i] - names[i - 1]
+                gap = ids[i] - ids[i - 1]
                 exponent = np.uint64(
                     (gap >> np.uint64(8) != 0) + (gap >> np.uint64(16) != 0) + (gap >> np.uint64(32) != 0)
                 )
@@ -299,26 +299,26 @@ def decoded(data, firsts, sizes, counts, out):
 @Loop
 def _decoded(address, first, out):
     """Decodes the names of the piece at an address into `out`."""
-    name, at = first, address + np.uint64(8 * _words(len(out)))
-    out[0] = name
+    id_, at = first, address + np.uint64(8 * _words(len(out)))
+    out[0] = id_
     for block in range(1, len(out), _BLOCK):
         word = load(address)
         address += np.uint64(8)
         for k in range(block, min(block + _BLOCK, len(out))):
             size = np.uint64(1) << (word & np.uint64(3))
             unread = np.uint64(64) - np.uint64(8) * size
-            name += load(at) << unread >> unread
+            id_ += load(at) << unread >> unread
             at += size
             word >>= np.uint64(2)
-            out[k] = name
+            out[k] = id_
 
 
 # --- known names ----------------------------------------------------------------------------------------------------
 
 
 @Loop
-def struck(file, bases, ends, firsts, places, sizes, counts, names, kept, buffer):
-    """Sets the entry in `kept` to 0 for each of the sorted `names` that occurs in one of the runs in a file.
+def struck(file, bases, ends, firsts, places, sizes, counts, ids, kept, buffer):
+    """Sets the entry in `kept` to 0 for each of the sorted `ids` that occurs in one of the runs in a file.
 
     `firsts`, `places`, `sizes` and `counts` are the index of all pieces (`runs.Pieces`), one run after another. `ends`
     says where each run ends in this index. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in
@@ -328,8 +328,8 @@ def struck(file, bases, ends, firsts, places, sizes, counts, names, kept, buffer
     begin = passed = 0
     for end in ends:
         some = firsts[begin:end]
-        p = begin + max(np.searchsorted(some, names[0], side="right") - 1, 0)
-        last = begin + np.searchsorted(some, names[-1], side="right")
+        p = begin + max(np.searchsorted(some, ids[0], side="right") - 1, 0)
+        last = begin + np.searchsorted(some, ids[-1], side="right")
         while p < last:
             q, size = p, 0
             while q < last and q < p + TOGETHER:
@@ -338,8 +338,8 @@ def struck(file, bases, ends, firsts, places, sizes, counts, names, kept, buffer
                 q += 1
             if not _read(file, bases, places[p], buffer[:size]):
                 return -1
-            first = np.searchsorted(names, firsts[p])
-            _struck(buffer[:size], firsts[p:q], sizes[p:q], counts[p:q], names[first:], kept[first:])
+            first = np.searchsorted(ids, firsts[p])
+            _struck(buffer[:size], firsts[p:q], sizes[p:q], counts[p:q], ids[first:], kept[first:])
             p = q
         begin = end
     return passed
@@ -363,30 +363,30 @@ def _read(file, bases, place, data):
 
 
 @Loop
-def _struck(data, firsts, sizes, counts, names, kept):
-    """Sets the entry in `kept` to 0 for each of the sorted `names` that occurs in the pieces of a run in `data`."""
+def _struck(data, firsts, sizes, counts, ids, kept):
+    """Sets the entry in `kept` to 0 for each of the sorted `ids` that occurs in the pieces of a run in `data`."""
     piece, i = np.uint64(data.ctypes.data), 0
     for p in range(len(firsts)):
-        name, at = firsts[p], piece
+        id_, at = firsts[p], piece
         piece += np.uint64(sizes[p])
-        while i < len(names) and names[i] < name:
+        while i < len(ids) and ids[i] < id_:
             i += 1
-        if i == len(names):
+        if i == len(ids):
             return
-        wanted = names[i]
+        wanted = ids[i]
         if p + 1 < len(firsts) and wanted >= firsts[p + 1]:
             continue
         exponents, at, word, k = at, at + np.uint64(8 * _words(counts[p])), np.uint64(0), 0
         while True:
-            if name >= wanted:
-                while i < len(names) and names[i] < name:
+            if id_ >= wanted:
+                while i < len(ids) and ids[i] < id_:
                     i += 1
-                if i < len(names) and names[i] == name:
+                if i < len(ids) and ids[i] == id_:
                     kept[i] = 0
                     i += 1
-                if i == len(names):
+                if i == len(ids):
                     return
-                wanted = names[i]
+                wanted = ids[i]
             if k == counts[p] - 1:
                 break
             if k % _BLOCK == 0:
@@ -394,7 +394,7 @@ def _struck(data, firsts, sizes, counts, names, kept):
                 exponents += np.uint64(8)
             size = np.uint64(1) << (word & np.uint64(3))
             unread = np.uint64(64) - np.uint64(8) * size
-            name += load(at) << unread >> unread
+            id_ += load(at) << unread >> unread
             at += size
             word >>= np.uint64(2)
             k += 1
@@ -404,23 +404,23 @@ def _struck(data, firsts, sizes, counts, names, kept):
 
 
 @Loop
-def brought(names, kept):
-    """Moves the kept names to the front of `names`. Returns the number of kept names."""
+def brought(ids, kept):
+    """Moves the kept names to the front of `ids`. Returns the number of kept names."""
     count = 0
-    for i in range(len(names)):
-        names[count] = names[i]
+    for i in range(len(ids)):
+        ids[count] = ids[i]
         count += int(kept[i])
     return count
 
 
 @Loop
-def looked(functions, words, half, pairs, pages, turn, names, scratch, rows, totals, weight):
+def looked(functions, words, half, pairs, pages, turn, ids, scratch, rows, totals, weight):
     """Judges the states with these names: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
-    for first in range(0, len(names), AT_ONCE):
-        count = min(len(names) - first, AT_ONCE)
+    for first in range(0, len(ids), AT_ONCE):
+        count = min(len(ids) - first, AT_ONCE)
         for k in range(count):
-            scratch[0, k] = turned(names[first + k], turn)
-        unnamed(np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(rows.ctypes.data))
+            scratch[0, k] = turned(ids[first + k], turn)
+        from_ids(np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(rows.ctypes.data))
         call_batch(functions[2], rows.ctypes.data, count, totals.ctypes.data)
         if functions[4] != 0:
             call_batch(functions[4], rows.ctypes.data, count, weight.ctypes.data)

@@ -88,7 +88,7 @@ class RunStore(Stored):
         self.sizes, self.shared = [], np.zeros(search_loops.SHARED, dtype=np.int64)
         self._reserved = self._account.reserve(16 * self._room * workers).reshape(workers, -1)
         self.account(16 * LEAST * workers)
-        self.found = [names[:LEAST] for names in self._reserved]
+        self.found = [ids[:LEAST] for ids in self._reserved]
         self.filled = [np.zeros(1, dtype=np.int64) for _ in range(workers)]
         self.pieces = [
             (np.empty(LARGEST * PIECE + 8, dtype=np.uint8), np.empty(PIECE, dtype=np.uint64)) for _ in range(workers)
@@ -149,9 +149,9 @@ class RunStore(Stored):
 
     def _reduce(self, worker: int) -> None:
         """Sorts the names that a worker has found, and removes duplicates."""
-        names = self.found[worker][: self.filled[worker][0]]
+        ids = self.found[worker][: self.filled[worker][0]]
         other, counters = self._reserved[worker][self._room :], sort_loops.sorting_room()
-        self.filled[worker][0] = sort_loops.sorted_distinct(names, other, counters)
+        self.filled[worker][0] = sort_loops.sorted_distinct(ids, other, counters)
 
     def _relieve(self, worker: int) -> None:
         """Makes room for more names of a worker.
@@ -188,7 +188,7 @@ class RunStore(Stored):
 
     def close(self) -> int:
         if not self._settled:
-            self.settle(lambda names: None)
+            self.settle(lambda ids: None)
         found, run = self.fresh, self._next
         if run is not None and found:
             # An interruption may come at any moment. The level counts only when it has a size, so its run comes first.
@@ -198,8 +198,8 @@ class RunStore(Stored):
         return found
 
     def blocks(self, level: int, largest: int) -> Iterator[Words]:
-        for names in self.run(level).blocks(largest):
-            yield self.states(run_loops.turned.function(names, self.turn))
+        for ids in self.run(level).blocks(largest):
+            yield self.states(run_loops.turned.function(ids, self.turn))
 
     def run(self, level: int) -> Run:
         """The run of a whole level, with the turned names of its states."""
@@ -222,16 +222,16 @@ class RunStore(Stored):
             known, passed = Known(self._states, self._levels), [FOR_A_RUN * len(self._levels)]
 
         def fresh(some: Range) -> Encoded:
-            names = buckets.names(some)
+            ids = buckets.ids(some)
             if known is not None:
-                kept = np.ones(len(names), dtype=np.uint8)
-                passed.append(known.strike(names, kept))
-                names = names[: run_loops.brought(names, kept)]
+                kept = np.ones(len(ids), dtype=np.uint8)
+                passed.append(known.strike(ids, kept))
+                ids = ids[: run_loops.brought(ids, kept)]
             elif several:
                 scratch = np.empty((2, search_loops.AT_ONCE), dtype=np.uint64)
-                run_loops.visit_again(names, self.turn, visited[0], scratch)
-            look(names)
-            return encoded(names)
+                run_loops.visit_again(ids, self.turn, visited[0], scratch)
+            look(ids)
+            return encoded(ids)
 
         for part in mapped(fresh, buckets.ranges(TASKS * len(filled), self._range * PIECE)):
             run.append(*part)

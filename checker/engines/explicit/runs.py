@@ -1,5 +1,5 @@
 """A run is a part of a file. It has distinct names of states in ascending order. (A name is a 64-bit number, see
-`names`.) A run consists of pieces. Each piece has the differences between successive names, most of them in one, two or
+`ids`.) A run consists of pieces. Each piece has the differences between successive names, most of them in one, two or
 four bytes.
 
 A file for runs that is kept in memory. The file on disk for the same purpose is `runs.File`.
@@ -38,7 +38,7 @@ class Pieces(NamedTuple):
     first: Words = np.empty(0, dtype=np.uint64)
     place: Integers = np.empty(0, dtype=np.int64)
     size: Integers = np.empty(0, dtype=np.int64)
-    names: Integers = np.empty(0, dtype=np.int64)
+    ids: Integers = np.empty(0, dtype=np.int64)
 
     @property
     def nbytes(self) -> int:
@@ -46,7 +46,7 @@ class Pieces(NamedTuple):
 
     def between(self, begin: int, end: int) -> Pieces:
         some = slice(begin, end)
-        return Pieces(self.first[some], self.place[some], self.size[some], self.names[some])
+        return Pieces(self.first[some], self.place[some], self.size[some], self.ids[some])
 
 
 def joined(parts: Sequence[Pieces]) -> Pieces:
@@ -55,21 +55,21 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
         np.concatenate([part.first for part in parts]),
         np.concatenate([part.place for part in parts]),
         np.concatenate([part.size for part in parts]),
-        np.concatenate([part.names for part in parts]),
+        np.concatenate([part.ids for part in parts]),
     )
 
 
-def encoded(names: Words) -> tuple[Bytes, Pieces]:
+def encoded(ids: Words) -> tuple[Bytes, Pieces]:
     """Encodes distinct ascending names for a file.
 
     Returns the bytes of the pieces that have these names, and the index of these pieces. The places in the index are
     positions in these bytes.
     """
-    begins = np.arange(0, len(names), PIECE)
+    begins = np.arange(0, len(ids), PIECE)
     firsts, sizes = np.empty(len(begins), dtype=np.uint64), np.empty(len(begins), dtype=np.int64)
-    out = np.empty(LARGEST * len(names) + 8 * len(begins), dtype=np.uint8)
-    data = out[: loops.encoded(names, firsts, sizes, out)].copy()
-    return data, Pieces(firsts, np.cumsum(sizes) - sizes, sizes, np.minimum(len(names) - begins, PIECE))
+    out = np.empty(LARGEST * len(ids) + 8 * len(begins), dtype=np.uint8)
+    data = out[: loops.encoded(ids, firsts, sizes, out)].copy()
+    return data, Pieces(firsts, np.cumsum(sizes) - sizes, sizes, np.minimum(len(ids) - begins, PIECE))
 
 
 class RunFile(Protocol):
@@ -145,32 +145,32 @@ class Run:
         """The first name of each piece."""
         return self.pieces.first
 
-    def add(self, names: Words) -> None:
+    def add(self, ids: Words) -> None:
         """Adds distinct ascending names, greater than all names in the run.
 
         The pieces of a run must lie one after another. So nothing else may write to the file until the run is complete.
         """
-        for first in range(0, len(names), TOGETHER):
-            self.append(*encoded(names[first : first + TOGETHER]))
+        for first in range(0, len(ids), TOGETHER):
+            self.append(*encoded(ids[first : first + TOGETHER]))
 
     def append(self, data: Bytes, pieces: Pieces) -> None:
         """Adds the bytes and the index of some pieces, as `encoded` returns them."""
         more = pieces._replace(place=self.file.write(data) + pieces.place)
         self._account.take(more.nbytes)
         self.pieces = joined([self.pieces, more])
-        self.count += int(more.names.sum())
+        self.count += int(more.ids.sum())
 
     def blocks(self, largest: int) -> Iterator[Words]:
         """Yields all names in order, in arrays of whole pieces. An array has at most `largest` names, or one piece."""
         some = max(largest // PIECE, 1)
         for first in range(0, len(self.firsts), some):
-            yield self._names(self.pieces.between(first, first + some))
+            yield self._ids(self.pieces.between(first, first + some))
 
     def between(self, low: int, high: int | None) -> Words:
         """The names that are at least `low` and, unless `high` is None, below `high`."""
-        names = self._names(self._around(low, high))
-        end = len(names) if high is None else np.searchsorted(names, np.uint64(high))
-        return names[np.searchsorted(names, np.uint64(low)) : end]
+        ids = self._ids(self._around(low, high))
+        end = len(ids) if high is None else np.searchsorted(ids, np.uint64(high))
+        return ids[np.searchsorted(ids, np.uint64(low)) : end]
 
     def forget(self) -> None:
         """Empties the run, and frees the memory of its index."""
@@ -184,11 +184,11 @@ class Run:
         end = len(firsts) if high is None else int(np.searchsorted(firsts, np.uint64(high)))
         return self.pieces.between(begin, end)
 
-    def _names(self, pieces: Pieces) -> Words:
-        names = np.empty(int(pieces.names.sum()), dtype=np.uint64)
-        if len(names):
-            loops.decoded(self._read(pieces), pieces.first, pieces.size, pieces.names, names)
-        return names
+    def _ids(self, pieces: Pieces) -> Words:
+        ids = np.empty(int(pieces.ids.sum()), dtype=np.uint64)
+        if len(ids):
+            loops.decoded(self._read(pieces), pieces.first, pieces.size, pieces.ids, ids)
+        return ids
 
     def _read(self, pieces: Pieces) -> Bytes:
         """Reads some successive pieces from the file."""
@@ -203,15 +203,15 @@ class Known:
         self._pieces = joined([run.pieces for run in runs]) if runs else Pieces()
         self._ends = np.cumsum([len(run.pieces.first) for run in runs], dtype=np.int64)
 
-    def strike(self, names: Words, kept: Flags) -> int:
-        """Sets the entry in `kept` to 0 for each of the ascending `names` that is in one of the runs.
+    def strike(self, ids: Words, kept: Flags) -> int:
+        """Sets the entry in `kept` to 0 for each of the ascending `ids` that is in one of the runs.
 
         Returns how many names were read from the runs.
         """
-        if not len(names):
+        if not len(ids):
             return 0
         buffer = np.empty(LARGEST * TOGETHER + 8 * loops.TOGETHER, dtype=np.uint8)
-        passed: int = loops.struck(self._file.number, self._bases, self._ends, *self._pieces, names, kept, buffer)
+        passed: int = loops.struck(self._file.number, self._bases, self._ends, *self._pieces, ids, kept, buffer)
         if passed < 0:
             raise self._file.unreadable()
         return passed

@@ -204,7 +204,7 @@ def place_in_memo(value, memo):
 
 
 @Loop
-def named(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
+def to_ids(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
     """Writes the names of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
 
     Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`, which no value of a dictionary
@@ -252,7 +252,7 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
     """Finds the values in `scratch[1]` in dictionary `d`. Writes their numbers into `scratch[3 + d]`.
 
     Returns False if the dictionary must grow first. Fetches memory ahead for all values. The other parameters are those
-    of `named`.
+    of `to_ids`.
     """
     hashes, values, rest, numbers = scratch[0], scratch[1], scratch[2], scratch[3 + d]
     table, capacity = dictionaries[d, TABLE], dictionaries[d, CAPACITY]
@@ -286,18 +286,18 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
 
 
 @Loop
-def unnamed(names, count, words, half, pairs, pages, scratch, out):
+def from_ids(ids, count, words, half, pairs, pages, scratch, out):
     """Translates `count` names back into packed states.
 
-    The names are at the address `names`. The states are written to the address `out`. `count` is at most `AT_ONCE`.
+    The names are at the address `ids`. The states are written to the address `out`. `count` is at most `AT_ONCE`.
     """
     leaves = max(words, 2)
     last = len(pairs) - 1
     low = np.uint64(0xFFFFFFFF)
     for k in range(count):
-        name = load(names + np.uint64(8 * k))
-        scratch[3 + pairs[last, 0], k] = name >> np.uint64(32)
-        scratch[3 + pairs[last, 1], k] = name & low
+        id_ = load(ids + np.uint64(8 * k))
+        scratch[3 + pairs[last, 0], k] = id_ >> np.uint64(32)
+        scratch[3 + pairs[last, 1], k] = id_ & low
     for d in range(leaves + last - 1, leaves - 1, -1):
         numbers, left, right = scratch[3 + d], scratch[3 + pairs[d - leaves, 0]], scratch[3 + pairs[d - leaves, 1]]
         for k in range(count):
@@ -387,7 +387,7 @@ def placed(bucket, key, partitions, p, level):
 
 
 @Loop
-def prepared(names, count, partitions, scratch):
+def prepared(ids, count, partitions, scratch):
     """Computes the partition, the bucket and the kept part of each name, and fetches the buckets into the cache.
 
     If a number in the rest of a name is not below its bound in the partition, the bucket of this name is `NOWHERE`.
@@ -395,7 +395,7 @@ def prepared(names, count, partitions, scratch):
     parts, buckets, keys = scratch[1], scratch[2], scratch[3]
     low = np.uint64(0xFFFFFFFF)
     for k in range(count):
-        first, second = names[k] >> np.uint64(32), names[k] & low
+        first, second = ids[k] >> np.uint64(32), ids[k] & low
         h = mixed(first)
         p = (second ^ h) & _PARTITION
         second = second >> np.uint64(PARTITION_BITS)
@@ -414,8 +414,8 @@ def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, fi
     state, the name is added to the chunk at address `chunk`, and the state's row is moved behind the first `kept[0]`
     rows. The chunk must have room for all names.
     """
-    names, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
-    prepared(names, count, partitions, scratch)
+    ids, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
+    prepared(ids, count, partitions, scratch)
     counts = np.uint64(partitions.ctypes.data) + np.uint64(8 * COUNT)
     for k in range(count):
         p = parts[k]
@@ -428,7 +428,7 @@ def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, fi
             return k
         if outcome == 1:
             fetch_and_add(counter, np.uint64(1))
-            store(chunk + np.uint64(8) * filled[0], names[k])
+            store(chunk + np.uint64(8) * filled[0], ids[k])
             filled[0] += np.uint64(1)
             for j in range(words):
                 from_row = np.uint64(8 * (words * (first + k) + j))
@@ -481,8 +481,8 @@ def moved(old, new, number, scratch):
         for k in range(count):
             value = values[k]
             if not same_bounds:
-                name = recovered(value, number, old[0, FIRSTS], old[0, SECONDS])
-                first, second = name >> np.uint64(32), (name & low) >> np.uint64(PARTITION_BITS)
+                id_ = recovered(value, number, old[0, FIRSTS], old[0, SECONDS])
+                first, second = id_ >> np.uint64(32), (id_ & low) >> np.uint64(PARTITION_BITS)
                 value = permuted(mixed(first), first, second, firsts, seconds)
             buckets[k], keys[k] = value % new[0, CAPACITY], value // new[0, CAPACITY]
             prefetch(new[0, TABLE] + np.uint64(64) * buckets[k])
@@ -549,8 +549,8 @@ def place_in(bucket, key, partitions, p):
 
 
 @Loop
-def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, names):
-    """Finds states in the table: puts their places into `places`, and their names into `names`.
+def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, ids):
+    """Finds states in the table: puts their places into `places`, and their names into `ids`.
 
     The packed states are at the address `rows`. A place is the number of an entry. Entries are numbered through all
     partitions as if each partition had `stride` entries. No partition has more. The place of a state that is not in the
@@ -558,18 +558,18 @@ def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride,
     """
     for first in range(0, len(places), AT_ONCE):
         count = min(len(places) - first, AT_ONCE)
-        named(
+        to_ids(
             rows + np.uint64(8 * words * first), words, count, half, pairs, dictionaries, pages, scratch, memo, False
         )  # fmt: skip
         prepared(scratch[0], count, partitions, scratch)
         for k in range(count):
             p, bucket = np.int64(scratch[1, k]), scratch[2, k]
             at = np.int64(-1) if bucket == NOWHERE else place_in(bucket, scratch[3, k], partitions, p)
-            places[first + k], names[first + k] = at if at < 0 else p * stride + at, scratch[0, k]
+            places[first + k], ids[first + k] = at if at < 0 else p * stride + at, scratch[0, k]
 
 
 @Loop
-def names_at(places, partitions, stride, names, levels):
+def ids_at(places, partitions, stride, ids, levels):
     """Writes the name and the level of the state at each place.
 
     If there is no state at a place, the level is 0 and no name is written.
@@ -593,7 +593,7 @@ def names_at(places, partitions, stride, names, levels):
                 behind = (entry >> rest) & np.uint64(FARTHEST - 1)
                 bucket = bucket - behind if bucket >= behind else bucket + buckets - behind
                 value = (entry & ((np.uint64(1) << rest) - np.uint64(1))) * buckets + bucket
-                names[k] = recovered(value, np.uint64(p), partitions[p, FIRSTS], partitions[p, SECONDS])
+                ids[k] = recovered(value, np.uint64(p), partitions[p, FIRSTS], partitions[p, SECONDS])
 
 
 @Loop
@@ -616,7 +616,7 @@ def insert(
                 return False
             cursor[CHUNK] = chunk
         first = rows + np.uint64(8 * words * cursor[INSERTED])
-        if not named(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
+        if not to_ids(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
             return False
         done = enter(
             size, partitions, level, scratch, rows, cursor[NEW : NEW + 1], cursor[INSERTED], words, chunks[chunk, 0],
@@ -711,8 +711,8 @@ def advance(
         if number < 0:
             return FINISHED if number == NONE else PAUSED
         chunk, first, count = batch(number, starts, counts, bits)
-        names = frontier[chunk] + np.uint64(8 * first)
-        unnamed(names, count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data))
+        ids = frontier[chunk] + np.uint64(8 * first)
+        from_ids(ids, count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data))
         found = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
         if constrained:
             call_batch(functions[1], rows.ctypes.data, found, verdicts.ctypes.data)

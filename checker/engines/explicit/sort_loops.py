@@ -33,26 +33,26 @@ def sorting_room() -> tuple[Any, Any, Any]:
 
 
 @Loop
-def sorted_distinct(names, other, counters):
+def sorted_distinct(ids, other, counters):
     """Brings the distinct names to the front, in ascending order. Returns their number.
 
     Each half of a name is a number of few bits. The *key* of a name consists of these bits only. The first bits of the
     key give the bucket of the name. A bucket has only the remaining bits of each key. If these are at most 32 bits,
     they are stored as a 32-bit integer. A bucket fits into a cache and is sorted digit by digit, the least significant
-    digit first. `other` is room for sorting, at least as long as `names`. `counters` comes from `sorting_room`.
+    digit first. `other` is room for sorting, at least as long as `ids`. `counters` comes from `sorting_room`.
     """
-    if len(names) == 0:
+    if len(ids) == 0:
         return 0
     every = np.uint64(0)
-    for name in names:
-        every |= name
+    for id_ in ids:
+        every |= id_
     low, high = _bits(every & _LOW), _bits(every >> _HALF)
-    first = min(max(_bits(np.uint64(len(names) >> BUCKET)), 1), MOST_BUCKETS)
+    first = min(max(_bits(np.uint64(len(ids) >> BUCKET)), 1), MOST_BUCKETS)
     rest = max(low + high - first, 0)
     if rest > 32:
-        return _bucketed(names, other, names, np.uint64(low), first, rest, counters)
-    narrow = other[: len(names)].view(np.uint32)
-    return _bucketed(names, narrow[: len(names)], narrow[len(names) :], np.uint64(low), first, rest, counters)
+        return _bucketed(ids, other, ids, np.uint64(low), first, rest, counters)
+    narrow = other[: len(ids)].view(np.uint32)
+    return _bucketed(ids, narrow[: len(ids)], narrow[len(ids) :], np.uint64(low), first, rest, counters)
 
 
 @Loop
@@ -65,40 +65,40 @@ def _bits(number):
 
 
 @Loop
-def _bucketed(names, here, there, low, first, rest, counters):
+def _bucketed(ids, here, there, low, first, rest, counters):
     """Does what `sorted_distinct` does, with the buckets in `here`.
 
-    `there` is an array for sorting, as large as `here`, and may be `names` itself. A key has `first` bits that give the
+    `there` is an array for sorting, as large as `here`, and may be `ids` itself. A key has `first` bits that give the
     bucket, and then `rest` other bits. Its last `low` bits come from the lower half of the name.
     """
     ends, into, counts = counters
     into = into[: 1 << first]
-    counted(names, low, rest, ends, into)
-    distributed(names, here, low, rest, into)
+    counted(ids, low, rest, ends, into)
+    distributed(ids, here, low, rest, into)
     count = begin = 0
     for bucket in range(1 << first):
         end = ends[bucket]
         some, room = here[begin:end], there[begin:end]
         ascending = room if _sorted_elsewhere(some, room, rest, counts) else some
-        count = _written_back(ascending, bucket, low, rest, names, count)
+        count = _written_back(ascending, bucket, low, rest, ids, count)
         begin = end
     return count
 
 
 @Loop
-def counted(names, low, rest, ends, into):
+def counted(ids, low, rest, ends, into):
     """Counts the names in each bucket. Puts the end of each bucket into `ends`.
 
-    `into` has a row for each bucket, and a column for each of the `PARTS` parts of `names`. Each entry gets the
+    `into` has a row for each bucket, and a column for each of the `PARTS` parts of `ids`. Each entry gets the
     position where the bucket's names from that part begin.
     """
-    each, shift = len(names) // PARTS, np.uint64(rest)
+    each, shift = len(ids) // PARTS, np.uint64(rest)
     into[:] = 0
     for i in range(each):
         for part in range(PARTS):
-            into[_key(names[part * each + i], low) >> shift, part] += 1
-    for i in range(PARTS * each, len(names)):
-        into[_key(names[i], low) >> shift, 0] += 1
+            into[_key(ids[part * each + i], low) >> shift, part] += 1
+    for i in range(PARTS * each, len(ids)):
+        into[_key(ids[i], low) >> shift, 0] += 1
     before = np.int64(0)
     for bucket in range(len(into)):
         for part in range(PARTS):
@@ -107,32 +107,32 @@ def counted(names, low, rest, ends, into):
 
 
 @Loop
-def distributed(names, here, low, rest, into):
+def distributed(ids, here, low, rest, into):
     """Puts the keys of names, without their first bits, into the buckets in `here`. `into` comes from `counted`."""
-    each, shift = len(names) // PARTS, np.uint64(rest)
+    each, shift = len(ids) // PARTS, np.uint64(rest)
     for i in range(each):
         for part in range(PARTS):
-            _put(_key(names[part * each + i], low), shift, into, part, here)
-    for i in range(PARTS * each, len(names)):
-        _put(_key(names[i], low), shift, into, 0, here)
+            _put(_key(ids[part * each + i], low), shift, into, part, here)
+    for i in range(PARTS * each, len(ids)):
+        _put(_key(ids[i], low), shift, into, 0, here)
 
 
 @Loop
-def _written_back(ascending, bucket, low, rest, names, count):
-    """Puts the distinct names of a bucket behind the first `count` entries of `names`. Returns the new count."""
+def _written_back(ascending, bucket, low, rest, ids, count):
+    """Puts the distinct names of a bucket behind the first `count` entries of `ids`. Returns the new count."""
     bits, mask = np.uint64(bucket) << np.uint64(rest), (np.uint64(1) << low) - np.uint64(1)
     last = np.uint64(0) if len(ascending) == 0 else ~(bits | np.uint64(ascending[0]))
     for number in ascending:
         key = bits | np.uint64(number)  # read it first, because the write may overwrite it
-        names[count] = (key & ~mask) << (_HALF - low) | key & mask
+        ids[count] = (key & ~mask) << (_HALF - low) | key & mask
         count += key != last
         last = key
     return count
 
 
 @Loop
-def from_buckets(room, places, ends, begin, end, low, rest, sorting, names):
-    """Writes the distinct names of some buckets into `names`, in ascending order. Returns how many there are.
+def from_buckets(room, places, ends, begin, end, low, rest, sorting, ids):
+    """Writes the distinct names of some buckets into `ids`, in ascending order. Returns how many there are.
 
     Names were distributed to the buckets in slices (see `Buckets`). `places` has the position in `room` where the
     buckets of each slice begin. Each row of `ends` has the ends of the buckets of one slice. `sorting` has three
@@ -149,7 +149,7 @@ def from_buckets(room, places, ends, begin, end, low, rest, sorting, names):
                 here[size] = room[at]
                 size += 1
         ascending = there[:size] if _sorted_elsewhere(here[:size], there[:size], rest, counts) else here[:size]
-        count = _written_back(ascending, bucket, low, rest, names, count)
+        count = _written_back(ascending, bucket, low, rest, ids, count)
     return count
 
 
@@ -162,9 +162,9 @@ def _put(key, shift, into, part, here):
 
 
 @Loop
-def _key(name, low):
+def _key(id_, low):
     """The key of a name: its two halves without the unused bits between them. The lower half has `low` bits."""
-    return name >> _HALF << low | name & _LOW
+    return id_ >> _HALF << low | id_ & _LOW
 
 
 @Loop

@@ -1,6 +1,6 @@
 """A store that keeps each found state as an entry of four or eight bytes in a table, without its packed row.
 
-The name of a state is two numbers (`names`). The table is a hash table. An entry keeps only a part of the state's name.
+The name of a state is two numbers (`ids`). The table is a hash table. An entry keeps only a part of the state's name.
 The rest of the name follows from the place of the entry (`loops`), so no two states are confused. The table consists of
 partitions that grow one at a time, so memory grows smoothly. An entry also has the level of its state, so the states of
 any level can be found again. The names of the last whole level and of the new states after it are in a queue as well.
@@ -215,11 +215,11 @@ class Store(Stored):
 
     def blocks(self, level: int, largest: int) -> Iterator[Words]:
         """Copies of the states of a whole level, at most `largest` at a time."""
-        for names in self._names(level):
-            for first in range(0, len(names), largest):
-                yield self.states(names[first : first + largest])
+        for ids in self._ids(level):
+            for first in range(0, len(ids), largest):
+                yield self.states(ids[first : first + largest])
 
-    def _names(self, level: int) -> Iterator[Words]:
+    def _ids(self, level: int) -> Iterator[Words]:
         if level == self.queue.level:
             for address, count in zip(self.queue.chunks.tolist(), self.queue.counts.tolist(), strict=True):
                 yield _copied(address, count)
@@ -228,27 +228,27 @@ class Store(Stored):
             for first in range(0, PARTITIONS, some):
                 yield self._found(level, level, range(first, first + some))[1]
         else:
-            (first, last), (ends, names) = self._remembered
+            (first, last), (ends, ids) = self._remembered
             if not first <= level <= last:
                 groups = np.cumsum(self.sizes) // REMEMBERED
                 first, last = (int(np.searchsorted(groups, groups[level - 1], side)) for side in ("left", "right"))
-                ends, names = self._found(first + 1, last, range(PARTITIONS))
+                ends, ids = self._found(first + 1, last, range(PARTITIONS))
                 first += 1
-                self._remembered = (first, last), (ends, names)
-            yield names[int(ends[level - first - 1]) if level > first else 0 : int(ends[level - first])]
+                self._remembered = (first, last), (ends, ids)
+            yield ids[int(ends[level - first - 1]) if level > first else 0 : int(ends[level - first])]
 
     def _found(self, first: int, last: int, some: range) -> tuple[Integers, Words]:
-        """Returns `ends` and `names` for the levels `first` to `last` in the partitions `some`.
+        """Returns `ends` and `ids` for the levels `first` to `last` in the partitions `some`.
 
-        `names` has the names of these states, level by level. `ends` has the position in `names` where each level ends.
+        `ids` has the names of these states, level by level. `ends` has the position in `ids` where each level ends.
         """
         levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
         search_loops.counted(self.partitions, some.start, some.stop, levels, scratch, counts)
         ends: Integers = np.cumsum(counts)
-        names = np.empty(int(ends[-1]), dtype=np.uint64)
-        search_loops.of_levels(self.partitions, some.start, some.stop, levels, scratch, ends - counts, names)
-        return ends, names
+        ids = np.empty(int(ends[-1]), dtype=np.uint64)
+        search_loops.of_levels(self.partitions, some.start, some.stop, levels, scratch, ends - counts, ids)
+        return ends, ids
 
     # --- growing ----------------------------------------------------------------------------------------------------
 
@@ -360,20 +360,20 @@ class Places:
     def find(self, states: Words) -> tuple[Integers, Words]:
         """The number and the name of each state. A state outside the store has the number -1 and a useless name."""
         store, states = self._store, np.ascontiguousarray(states)
-        found, names = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
+        found, ids = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
         search_loops.places_of(
             np.uint64(states.ctypes.data), store.words, store.half, store.pairs, store.dictionaries.columns,
-            store.dictionaries.pages, store.partitions, self._stride, self._scratch, self._memo, found, names,
+            store.dictionaries.pages, store.partitions, self._stride, self._scratch, self._memo, found, ids,
         )  # fmt: skip
-        return found, names
+        return found, ids
 
-    def names(self, numbers: Integers) -> Words:
+    def ids(self, numbers: Integers) -> Words:
         """The names of the states with these numbers."""
         return self._named(numbers)[0]
 
-    def states(self, names: Words) -> Words:
+    def states(self, ids: Words) -> Words:
         """The states with these names."""
-        return self._store.states(names)
+        return self._store.states(ids)
 
     def levels(self, numbers: Integers) -> Integers:
         """The levels of the states with these numbers."""
@@ -383,11 +383,11 @@ class Places:
         """Yields numbers, rows and levels of the states in the first `levels` levels, at most `largest` at a time."""
         for first in range(0, self.size, largest):
             numbers = np.arange(first, min(first + largest, self.size), dtype=np.int64)
-            names, of = self._named(numbers)
+            ids, of = self._named(numbers)
             known = np.flatnonzero((of > 0) & (of <= levels))
-            yield numbers[known], self._store.states(names[known]), of[known]
+            yield numbers[known], self._store.states(ids[known]), of[known]
 
     def _named(self, numbers: Integers) -> tuple[Words, Integers]:
-        names, levels = np.empty(len(numbers), dtype=np.uint64), np.empty(len(numbers), dtype=np.int64)
-        search_loops.names_at(numbers, self._store.partitions, self._stride, names, levels)
-        return names, levels
+        ids, levels = np.empty(len(numbers), dtype=np.uint64), np.empty(len(numbers), dtype=np.int64)
+        search_loops.ids_at(numbers, self._store.partitions, self._stride, ids, levels)
+        return ids, levels
