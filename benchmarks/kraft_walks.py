@@ -116,7 +116,7 @@ def main() -> int:
             seconds=given.seconds,
         )
         walked = found.extra["sampling"]
-        violated = [f"{n} in {f.trace.length}" for n, f in found.findings.items() if f.trace is not None]
+        violated = [f"{n} in {f.trace.length}" for n, f in found.invariants.items() if f.trace is not None]
         counted = f"{len(invariants)} | {walked['walks']:,} | {walked['states_visited']:,}"
         print(f"| {name} | {counted} | {', '.join(violated) or 'nothing violated'} |", flush=True)
         code = max(code, found.exit_code)

@@ -16,22 +16,22 @@ from typing import Final
 
 from isrcheck import check
 from isrcheck.checker.report.counterexample_text import lasso_text
-from isrcheck.checker.results.result import PropertyFinding, Result
+from isrcheck.checker.results.result import PropertyResult, Result
 
 DESIGNS: Final = ("v1", "v2", "v3", "alter-isr", "kraft", "majority", "primary-backup", "kip-320")
 NAMES: Final = ("replicas", "log_size", "max_records", "max_leader_epoch")
 
 
-def said(finding: PropertyFinding | None) -> str:
+def said(outcome: PropertyResult | None) -> str:
     """The text of a cell: the verdict, and the form of the violation or the number of excused ends and components."""
-    if finding is None:
+    if outcome is None:
         return "-"
-    if finding.trace is not None:
-        return f"violated: {lasso_text(finding)}"
-    if finding.vacuous:
+    if outcome.trace is not None:
+        return f"violated: {lasso_text(outcome)}"
+    if outcome.vacuous:
         return "vacuous"
-    excused = finding.total("excused")
-    return finding.verdict + (f", {excused:,} excused" if excused else "")
+    excused = outcome.total("excused")
+    return outcome.verdict + (f", {excused:,} excused" if excused else "")
 
 
 def table(designs: tuple[str, ...]) -> None:
@@ -62,16 +62,16 @@ def cost(sizes: list[int], rounds: int) -> None:
             plain.append(timed(settings, [])[0])
             seconds, result = timed(settings, [name])
             both.append(seconds)
-        finding = result.liveness[name]
-        share = finding.total("region") / result.distinct / len(finding.asked)
+        outcome = result.liveness[name]
+        share = outcome.total("region") / result.distinct / len(outcome.asked)
         ratios = [
-            (with_it - without) / len(finding.asked) / without for without, with_it in zip(plain, both, strict=True)
+            (with_it - without) / len(outcome.asked) / without for without, with_it in zip(plain, both, strict=True)
         ]
         peak, states = used(settings, [name])
         print(
             f"{name}: {result.distinct:,} states, {share:.0%} of them in the region; the check "
             f"{median(plain):.2f} s of CPU, a question {median(ratios):.2f} times as long "
-            f"({min(ratios):.2f} to {max(ratios):.2f}), {(peak - bare) / states:.1f} bytes a state; {finding.verdict}"
+            f"({min(ratios):.2f} to {max(ratios):.2f}), {(peak - bare) / states:.1f} bytes a state; {outcome.verdict}"
         )
 
 

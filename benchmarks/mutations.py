@@ -168,7 +168,7 @@ def true_of(name: str, settings: dict[str, Any]) -> tuple[str, ...]:
     """Every invariant that fits a model and that holds in it at these settings."""
     loaded = load_model_class(name)
     fit = tuple(sorted(loaded.invariants.keys() - meaningless(loaded.cls(**settings), loaded.invariants)))
-    found = check(loaded, settings, profile=BARE, invariants=fit, keep_going=True, workers=1).findings
+    found = check(loaded, settings, profile=BARE, invariants=fit, keep_going=True, workers=1).invariants
     return tuple(invariant for invariant in fit if found[invariant].verdict == "holds")
 
 

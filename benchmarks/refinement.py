@@ -22,7 +22,7 @@ NAMES: Final = ("replicas", "log_size", "max_records", "max_leader_epoch")
 
 def row(name: str, found: Refined) -> str:
     """A row of the table: the counts, the verdict with the length of a violation, and its last step."""
-    trace = found.result.findings[found.name].trace
+    trace = found.result.invariants[found.name].trace
     verdict, last = "holds", "-"
     if trace is not None:
         verdict, last = f"violated in {trace.length} states", f"`{trace.steps[-1].label}`"

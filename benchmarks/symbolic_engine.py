@@ -58,18 +58,18 @@ def check(model: str, bounds: str, invariant: str, *options: str) -> dict[str, A
 def row(model: str, bounds: str, invariant: str, length: int | None) -> bool:
     """Prints the times for one violation. Returns whether they are within the limits."""
     report = check(model, bounds, invariant, "--engine", "symbolic")
-    finding = report["invariants"][invariant]
-    if length is not None and finding.get("length") != length:
-        raise SystemExit(f"{model} {bounds} {invariant}: {finding.get('length')} states instead of {length}")
+    outcome = report["invariants"][invariant]
+    if length is not None and outcome.get("length") != length:
+        raise SystemExit(f"{model} {bounds} {invariant}: {outcome.get('length')} states instead of {length}")
     search = report["seconds"]["search"]
     trace = report["seconds"]["total"] - search - report["seconds"]["trace"]
-    canonical = "canonical" if finding.get("canonical") else "not canonical"
+    canonical = "canonical" if outcome.get("canonical") else "not canonical"
     local = ""
     if length is not None:
         other = check(model, bounds, invariant)
-        same = "same trace" if other["invariants"][invariant]["trace"] == finding["trace"] else "another trace"
+        same = "same trace" if other["invariants"][invariant]["trace"] == outcome["trace"] else "another trace"
         local = f"{other['wall']:8.1f} s  {same}"
-    states = finding.get("length", "-")
+    states = outcome.get("length", "-")
     print(f"{model:15} {bounds:8} {invariant:11} {states:>6} {search:8.1f} s {trace:8.1f} s  {canonical:13} {local}")
     return search <= SEARCH and trace <= TRACE
 

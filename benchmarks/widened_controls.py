@@ -39,7 +39,7 @@ from typing import Any
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
-from isrcheck.checker.results.result import Finding, PropertyFinding, Result
+from isrcheck.checker.results.result import InvariantResult, PropertyResult, Result
 from isrcheck.checker.scenarios.scenario import COUNTS, Scenario, read
 from isrcheck.model.language import UnknownName
 
@@ -153,7 +153,7 @@ def asked(scenario: Scenario, changes: Changes, states: int) -> Result | None:
 def lengths(result: Result) -> dict[str, int]:
     """The number of states of the shortest trace for each violated invariant and property."""
     deadlock = {"deadlock": result.deadlock} if result.deadlock else {}
-    found: dict[str, Finding | PropertyFinding] = {**result.findings, **deadlock, **result.liveness}
+    found: dict[str, InvariantResult | PropertyResult] = {**result.invariants, **deadlock, **result.liveness}
     return {name: f.trace.length for name, f in sorted(found.items()) if f.trace is not None}
 
 

@@ -71,7 +71,7 @@ def pytest_runtest_makereport(
     testing: Any = sys.modules.get("isrcheck.testing")
     if testing is not None and call.excinfo is not None and isinstance(call.excinfo.value, testing.NotAsAsserted):
         result = call.excinfo.value.result
-        violated = {name: f.trace.length for name, f in result.findings.items() if f.trace is not None}
+        violated = {name: f.trace.length for name, f in result.invariants.items() if f.trace is not None}
         found = [("isrcheck.model", result.model), ("isrcheck.verdict", result.verdict)]
         found += [(f"isrcheck.length.{name}", str(length)) for name, length in sorted(violated.items())]
         report.user_properties += found

@@ -20,7 +20,7 @@ from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.report.counterexample_text import evaluation_text, property_violation_text, violations_text
 from isrcheck.checker.report.result_text import verdict_line
 from isrcheck.checker.results.exploration import Limits
-from isrcheck.checker.results.result import Finding, Result
+from isrcheck.checker.results.result import InvariantResult, Result
 from isrcheck.checker.scenarios.scenario import Scenario
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.model import Model
@@ -86,12 +86,12 @@ def assert_violated(
     __tracebackhide__ = True
     asked: dict[str, Any] = {"profile": profile, "deadlock": deadlock, "engine": engine, "limits": limits}
     result = check(model, settings, invariants=invariants, keep_going=True, workers=workers, **asked)
-    looked_at = {**result.findings, **({"deadlock": result.deadlock} if result.deadlock else {})}
-    open_ = [name for name, finding in looked_at.items() if finding.verdict != "violated"]
+    looked_at = {**result.invariants, **({"deadlock": result.deadlock} if result.deadlock else {})}
+    open_ = [name for name, outcome in looked_at.items() if outcome.verdict != "violated"]
     if open_ or not looked_at:
         words = f"{', '.join(open_) or 'no invariant'} was expected to be violated"
         raise NotAsAsserted(f"{words}\n{result_in_words(result)}", result)
-    shortest = min(finding.trace.length for finding in looked_at.values() if finding.trace is not None)
+    shortest = min(outcome.trace.length for outcome in looked_at.values() if outcome.trace is not None)
     if length is not None and shortest != length:
         words = f"the shortest trace has {shortest} states; {length} were expected"
         raise NotAsAsserted(f"{words}\n{result_in_words(result)}", result)
@@ -101,7 +101,7 @@ def assert_violated(
 def result_in_words(result: Result) -> str:
     """A result in words: the verdict, all settings, each counterexample, and the evaluation error if there is one."""
     settings = ", ".join(f"{name}={value}" for name, value in result.settings.items())
-    found: list[tuple[str, Finding]] = sorted(result.findings.items())
+    found: list[tuple[str, InvariantResult]] = sorted(result.invariants.items())
     if result.deadlock is not None:
         found.append(("deadlock", result.deadlock))
     parts = [f"{verdict_line(result)}\n{settings}"]

@@ -46,7 +46,7 @@ def natural(m, s):
 def test_a_model_that_names_no_invariants_is_asked_all_of_its_own(tmp_path: Path) -> None:
     (tmp_path / "counter.py").write_text(MODEL)
     result = check(str(tmp_path / "counter.py"))
-    assert {name: finding.verdict for name, finding in result.findings.items()} == {
+    assert {name: outcome.verdict for name, outcome in result.invariants.items()} == {
         "natural": "incomplete",
         "small": "violated",
     }
@@ -56,7 +56,7 @@ def test_a_model_that_names_invariants_is_asked_those(tmp_path: Path) -> None:
     named = MODEL.replace('"""A counter."""', '"""A counter."""\n\n    invariants = ("natural",)')
     (tmp_path / "counter.py").write_text(named)
     result = check(str(tmp_path / "counter.py"))
-    assert (result.verdict, list(result.findings)) == ("holds", ["natural"])
+    assert (result.verdict, list(result.invariants)) == ("holds", ["natural"])
 
 
 DERIVED = '''
@@ -85,9 +85,9 @@ def test_a_model_upon_one_that_ships_is_asked_what_stands_in_its_own_file(tmp_pa
     """The defaults are inherited, so the author has not chosen among the invariants of this file."""
     (tmp_path / "mine.py").write_text(DERIVED)
     result = check(str(tmp_path / "mine.py"), SMALL)
-    assert {*check("truncate-to-hw", SMALL).findings} < {*result.findings}
-    assert [name for name, finding in result.findings.items() if finding.verdict == "violated"] != []
-    assert {"nobody-leads", "nothing-is-written"} <= {*result.findings}
+    assert {*check("truncate-to-hw", SMALL).invariants} < {*result.invariants}
+    assert [name for name, outcome in result.invariants.items() if outcome.verdict == "violated"] != []
+    assert {"nobody-leads", "nothing-is-written"} <= {*result.invariants}
 
 
 def test_a_report_names_what_stands_in_the_file_and_was_not_asked(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def test_an_example_of_the_page_runs(example: str) -> None:
 
 
 def test_a_trace_has_a_row_for_each_state() -> None:
-    trace = isrcheck.check("kip-101", {"replicas": 2}).findings["weak-isr"].trace
+    trace = isrcheck.check("kip-101", {"replicas": 2}).invariants["weak-isr"].trace
     assert trace is not None
     rows = isrcheck.trace_rows(trace)
     assert [row["state"] for row in rows] == list(range(1, trace.length + 1))

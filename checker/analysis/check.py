@@ -158,12 +158,12 @@ def check(
                 wanted = replace(wanted, session=wanted.session if spark is None else spark)
                 question |= {"model": loaded.name, "cluster": wanted, "leaving": leaving}
             began = time.perf_counter()
-            found, paths, labels = _search(engine, interpreter, system, question)
+            exploration, paths, labels = _search(engine, interpreter, system, question)
             tell("counterexample")
-            builder = ResultBuilder(loaded.name, interpreter, system, found, paths, labels)
+            builder = ResultBuilder(loaded.name, interpreter, system, exploration, paths, labels)
             result = builder.result(engine, deadlock, fail_on_vacuity, limits)
             result.profile = begins_with
-            if found.stopped == "memory" and engine == "local" and state_store.kind == "memory":
+            if exploration.stopped == "memory" and engine == "local" and state_store.kind == "memory":
                 result.reason = f"{result.reason}; --store disk needs a small part of it"
             if properties:
                 tell("liveness")
@@ -171,11 +171,11 @@ def check(
                 from isrcheck.checker.analysis.liveness.liveness_verdicts import Promised
 
                 Promised(builder, fairness, within).add_to(result, paths, began)
-                found.seconds["liveness"] = time.perf_counter() - asking
+                exploration.seconds["liveness"] = time.perf_counter() - asking
     result.unasked = loaded.unasked() if invariants is None else []
     compare = {"symmetry": compared} if symmetry else {}
-    result.seconds = {"trace": traced, **compare, "compile": 0.0, **found.seconds}
-    if found.stopped in ("states", "memory", "time", "interrupt") and result.counted:
+    result.seconds = {"trace": traced, **compare, "compile": 0.0, **exploration.seconds}
+    if exploration.stopped in ("states", "memory", "time", "interrupt") and result.counted:
         result.extra = result.extra | {"forecast": outlook(result)}
     result.seconds["total"] = time.perf_counter() - begin
     return result
@@ -278,8 +278,8 @@ def _search(
     if engine == "reference":
         from isrcheck.checker.engines import reference
 
-        found, levels = reference.search(interpreter, **question)
-        return found, CanonicalPaths(levels, interpreter.actors), list(range(len(interpreter.labels)))
+        exploration, levels = reference.search(interpreter, **question)
+        return exploration, CanonicalPaths(levels, interpreter.actors), list(range(len(interpreter.labels)))
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     instances = [numbers[t.label] for t in system.transitions]
     search = import_module(SEARCHES[engine]).search

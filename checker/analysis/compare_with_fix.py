@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from isrcheck.checker.registry.loader import LoadedModel, blaming
-from isrcheck.checker.results.result import Finding, Result
+from isrcheck.checker.results.result import InvariantResult, Result
 from isrcheck.checker.results.story import Fix
 from isrcheck.checker.trace.fixed_run import Control, fix
 from isrcheck.checker.trace.trace_evaluation import Walked
@@ -33,24 +33,26 @@ def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: 
     return Control(name, model, tuple(changes), fixed.invariants)
 
 
-def explain(finding: Finding, name: str, model: Model, predicate: Any, controls: Sequence[Control]) -> Finding:
+def explain(
+    outcome: InvariantResult, name: str, model: Model, predicate: Any, controls: Sequence[Control]
+) -> InvariantResult:
     """Adds to a finding the step at which each control differs from the finding's trace.
 
     A finding without a trace or without `reasons` is returned unchanged.
     """
-    if finding.trace is None or finding.reasons is None or not controls:
-        return finding
+    if outcome.trace is None or outcome.reasons is None or not controls:
+        return outcome
     asked = {name: predicate} if is_written(name) else {}  # an invariant given as text is not among the control's own
     controls = [replace(each, invariants={**each.invariants, **asked}) for each in controls]
-    return parted(finding, name, Walked(model, finding.trace, predicate), controls)
+    return parted(outcome, name, Walked(model, outcome.trace, predicate), controls)
 
 
-def parted(finding: Finding, name: str, walked: Walked | None, controls: Sequence[Control]) -> Finding:
+def parted(outcome: InvariantResult, name: str, walked: Walked | None, controls: Sequence[Control]) -> InvariantResult:
     """Adds to a finding the step at which each control differs from the trace `walked`, unless `walked` is None."""
     if walked is None:
-        return finding
+        return outcome
     fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in controls)
-    return replace(finding, fixes=tuple(fixes))
+    return replace(outcome, fixes=tuple(fixes))
 
 
 def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
@@ -71,5 +73,5 @@ def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
 def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:
     """Adds to each violated invariant of a result the steps at which the controls differ from the invariant's trace."""
     model = loaded.cls(**result.settings)
-    for name, finding in result.findings.items():
-        result.findings[name] = explain(finding, name, model, loaded.invariants.get(name), controls)
+    for name, outcome in result.invariants.items():
+        result.invariants[name] = explain(outcome, name, model, loaded.invariants.get(name), controls)

@@ -30,9 +30,9 @@ def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Li
     Returns how many values still allow the trace with its violation, and the outcome of the search for each remaining
     value. Leaves out a value if the model with this value raises `ModelError`.
     """
-    finding, model = result.findings[invariant], loaded.cls(**result.settings)
-    assert finding.trace is not None
-    walked = Walked(model, finding.trace, loaded.invariants[invariant])
+    outcome, model = result.invariants[invariant], loaded.cls(**result.settings)
+    assert outcome.trace is not None
+    walked = Walked(model, outcome.trace, loaded.invariants[invariant])
     passing, tried = 0, list[Alternative]()
     for name, value in _others(loaded, result.settings):
         settings = {**result.settings, name: value}
@@ -44,7 +44,7 @@ def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Li
             passing += 1
         else:
             tried.append(_searched(name, value, check(loaded, settings, **_question(invariant, limits)), result))
-    return Alternatives(finding.trace.length, passing, tuple(tried))
+    return Alternatives(outcome.trace.length, passing, tuple(tried))
 
 
 def _others(loaded: LoadedModel, settings: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -68,7 +68,7 @@ def _searched(name: str, value: Any, found: Result, before: Result) -> Alternati
     If the invariant holds, the outcome names the goals that are no longer reached. It does not name goals that the
     value switches off. A named goal warns that the invariant may hold only because some situations no longer occur.
     """
-    (finding,) = found.findings.values()
+    (outcome,) = found.invariants.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)
-    length = None if finding.trace is None else finding.trace.length
-    return Alternative(name, shown(value), finding.verdict, length, lost if finding.verdict == "holds" else ())
+    length = None if outcome.trace is None else outcome.trace.length
+    return Alternative(name, shown(value), outcome.verdict, length, lost if outcome.verdict == "holds" else ())

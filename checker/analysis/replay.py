@@ -66,8 +66,8 @@ def walked_again(interpreter: Interpreter, recording: Recording, implementation:
     allowed = Allowed(trace(target.model), target, implementation.steps)
     with suppress(TooMany, EvaluationError):
         name = recording.title.removeprefix(PREFIX)
-        finding, walked = refused_step(implementation, allowed, name, found.outcome.trace)
-        return replace(found, finding=finding, walked=walked)
+        outcome, walked = refused_step(implementation, allowed, name, found.outcome.trace)
+        return replace(found, invariant_result=outcome, walked=walked)
     return found
 
 

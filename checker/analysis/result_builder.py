@@ -7,7 +7,16 @@ from typing import Any, Final
 
 from isrcheck.checker.analysis.free_memory import peak_memory
 from isrcheck.checker.results.exploration import Exploration, Limits, Path, Paths
-from isrcheck.checker.results.result import EvaluationFailure, Exit, Finding, Instance, Result, Step, Trace, Verdict
+from isrcheck.checker.results.result import (
+    EvaluationFailure,
+    Exit,
+    Instance,
+    InvariantResult,
+    Result,
+    Step,
+    Trace,
+    Verdict,
+)
 from isrcheck.checker.trace.causes import reasons
 from isrcheck.checker.trace.narration import story
 from isrcheck.checker.trace.trace_evaluation import Walked, last_held
@@ -33,39 +42,39 @@ class ResultBuilder:
     name: str
     interpreter: Interpreter
     system: TransitionSystem
-    found: Exploration
+    exploration: Exploration
     paths: Paths
     numbers: list[int]
 
     def result(self, engine: str, deadlock: bool, fail_on_vacuity: bool, limits: Limits) -> Result:
-        found, model, absent = self.found, self.interpreter.model, self.system.absent
+        exploration, model, absent = self.exploration, self.interpreter.model, self.system.absent
         aimed_at = [name for name in self.interpreter.goals if name not in model.goals_switched_off]
-        findings = {name: self._finding(name) for name in self.interpreter.invariants}
+        invariants = {name: self._invariant_result(name) for name in self.interpreter.invariants}
         stuck = self._deadlock() if deadlock else None
-        generated = list(map(list, zip(*found.generated, strict=True))) or [[] for _ in self.interpreter.actions]
-        counted = found.unrolled is None
+        generated = list(map(list, zip(*exploration.generated, strict=True))) or [[] for _ in self.interpreter.actions]
+        counted = exploration.unrolled is None
         actions = dict(zip(self.interpreter.actions, generated, strict=True))
-        verdict = self._verdict([*findings.values(), *([stuck] if stuck else [])])
+        verdict = self._verdict([*invariants.values(), *([stuck] if stuck else [])])
         result = Result(
             model=self.name,
             settings=dict(model.settings),
             unrecorded=model.unrecorded,
             engine=engine,
-            workers=found.workers,
+            workers=exploration.workers,
             verdict=verdict,
             exit_code=Exit.HOLDS,
-            reason=reason(found, limits),
-            initial_states=found.initial,
-            levels=found.levels,
+            reason=reason(exploration, limits),
+            initial_states=exploration.initial,
+            levels=exploration.levels,
             generated=actions,
-            rejected=found.rejected,
-            left=sum(found.levels[len(found.generated) :]),
-            findings=findings,
-            bounds={name: name in found.bounds for name in self.interpreter.bounds if counted},
+            rejected=exploration.rejected,
+            left=sum(exploration.levels[len(exploration.generated) :]),
+            invariants=invariants,
+            bounds={name: name in exploration.bounds for name in self.interpreter.bounds if counted},
             actions_never_fired=[n for n, of in actions.items() if counted and not any(of) and n not in absent],
             actions_without_instance=sorted(absent),
             goals=list(self.interpreter.goals),
-            goals_never_reached=[name for name in aimed_at if counted and name not in found.goals],
+            goals_never_reached=[name for name in aimed_at if counted and name not in exploration.goals],
             goals_switched_off=model.goals_switched_off,
             bounds_not_explored=[name for name in self.interpreter.bounds if name in self.system.unexplored],
             idle=idle_settings(model),
@@ -73,41 +82,41 @@ class ResultBuilder:
             deadlock=stuck,
             evaluation=self._evaluation(),
             degrees=self._degrees(),
-            partial=found.partial,
+            partial=exploration.partial,
             peak_rss_bytes=peak_memory(),
-            store_bytes=found.peak_store_bytes,
-            sorting_bytes=found.sorting_bytes,
-            extra=found.extra,
-            orbits=found.orbits,
-            unrolled=None if found.unrolled is None else found.depth,
+            store_bytes=exploration.peak_store_bytes,
+            sorting_bytes=exploration.sorting_bytes,
+            extra=exploration.extra,
+            orbits=exploration.orbits,
+            unrolled=None if exploration.unrolled is None else exploration.depth,
         )
-        result.exit_code = _exit_code(result, found, fail_on_vacuity)
+        result.exit_code = _exit_code(result, exploration, fail_on_vacuity)
         return result
 
-    def _verdict(self, findings: list[Finding]) -> Verdict:
-        verdicts = {finding.verdict for finding in findings}
+    def _verdict(self, invariants: list[InvariantResult]) -> Verdict:
+        verdicts = {outcome.verdict for outcome in invariants}
         if "violated" in verdicts:
             return "violated"
-        return "incomplete" if self.found.stopped or "incomplete" in verdicts else "holds"
+        return "incomplete" if self.exploration.stopped or "incomplete" in verdicts else "holds"
 
     def _degrees(self) -> tuple[int, float, int] | None:
-        if self.found.degrees is None:
+        if self.exploration.degrees is None:
             return None
-        expanded = sum(self.found.levels[: len(self.found.generated)])
-        least, greatest = self.found.degrees
-        return least, sum(map(sum, self.found.generated)) / expanded, greatest
+        expanded = sum(self.exploration.levels[: len(self.exploration.generated)])
+        least, greatest = self.exploration.degrees
+        return least, sum(map(sum, self.exploration.generated)) / expanded, greatest
 
-    def _finding(self, name: str) -> Finding:
+    def _invariant_result(self, name: str) -> InvariantResult:
         predicate = self.interpreter.invariants[name]
-        sentence, level = sentence_of(predicate), self.found.violated.get(name)
+        sentence, level = sentence_of(predicate), self.exploration.violated.get(name)
         if level is None:
-            depth = self.found.depth if self.found.stopped else None
-            return Finding("incomplete" if self.found.stopped else "holds", sentence, checked_depth=depth)
+            depth = self.exploration.depth if self.exploration.stopped else None
+            return InvariantResult("incomplete" if self.exploration.stopped else "holds", sentence, checked_depth=depth)
         path = self._to_violation(name, level)
         shown = self._violating(name, path)
         instance = Instance(*explain(self.interpreter.model, shown.steps[-1].state, predicate))
-        exact = path.canonical and name not in self.found.partial_violations
-        return Finding(
+        exact = path.canonical and name not in self.exploration.partial_violations
+        return InvariantResult(
             "violated",
             sentence,
             shown,
@@ -138,21 +147,21 @@ class ResultBuilder:
         states = [x for x in initial_states(self.interpreter.model) if name in self.interpreter.violated(x)]
         return Path(min(map(self.interpreter.leaves, states)), ())
 
-    def _deadlock(self) -> Finding:
-        level = self.found.deadlock
+    def _deadlock(self) -> InvariantResult:
+        level = self.exploration.deadlock
         if level is None:
             # If a search stops, not all states of the last level are expanded. One of these states may be a deadlock.
-            depth = self.found.expanded if self.found.stopped else None
-            return Finding("incomplete" if self.found.stopped else "holds", DEADLOCK, checked_depth=depth)
+            depth = self.exploration.expanded if self.exploration.stopped else None
+            return InvariantResult("incomplete" if self.exploration.stopped else "holds", DEADLOCK, checked_depth=depth)
         path = self.paths.to_deadlock(level)
         shown = self.replayed(path)
         trace_story = story(self.interpreter.model, shown)
-        return Finding("violated", DEADLOCK, shown, path.canonical, story=trace_story)
+        return InvariantResult("violated", DEADLOCK, shown, path.canonical, story=trace_story)
 
     def _evaluation(self) -> EvaluationFailure | None:
-        if self.found.error is None:
+        if self.exploration.error is None:
             return None
-        level, leaves, instance = self.found.error
+        level, leaves, instance = self.exploration.error
         path = self.paths.to_state(leaves, level)
         shown = self.replayed(path)
         number = None if instance is None else self.numbers[instance]
@@ -195,18 +204,18 @@ class ResultBuilder:
         return Trace(tuple(it.model.domains.items()), tuple(steps))
 
 
-def reason(found: Exploration, limits: Limits) -> str | None:
+def reason(exploration: Exploration, limits: Limits) -> str | None:
     """Why a run did not finish, in words: a limit, an interruption, an error, or a solver that gave up.
 
     Returns None for a run that finished, for a search that stopped at a violation, and for a sample of random walks.
     """
-    match found.stopped:
+    match exploration.stopped:
         case "states":
             return f"more than {limits.states} states (--max-states)"
         case "depth":
             return f"depth {limits.depth} reached (--depth)"
         case "unknown":
-            return f"z3 gave up: {found.why}"
+            return f"z3 gave up: {exploration.why}"
         case "memory":
             limit = "the memory of this machine" if limits.memory is None else f"{limits.memory} bytes (--max-memory)"
             return f"more memory needed than {limit}"
@@ -219,17 +228,17 @@ def reason(found: Exploration, limits: Limits) -> str | None:
     return None
 
 
-def _exit_code(result: Result, found: Exploration, fail_on_vacuity: bool) -> int:
+def _exit_code(result: Result, exploration: Exploration, fail_on_vacuity: bool) -> int:
     codes = {Exit.HOLDS}
-    if found.error is not None:
+    if exploration.error is not None:
         codes.add(Exit.EVALUATION)
-    if any(finding.verdict == "violated" for finding in result.findings.values()):
+    if any(outcome.verdict == "violated" for outcome in result.invariants.values()):
         codes.add(Exit.VIOLATED)
     if result.deadlock is not None and result.deadlock.verdict == "violated":
         codes.add(Exit.DEADLOCK)
-    if found.stopped == "interrupt":
+    if exploration.stopped == "interrupt":
         codes.add(Exit.INTERRUPTED)
-    if found.stopped in ("states", "depth", "memory", "time", "unknown"):
+    if exploration.stopped in ("states", "depth", "memory", "time", "unknown"):
         codes.add(Exit.LIMIT)
     if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached):
         codes.add(Exit.DIFFERENCE)

@@ -334,12 +334,12 @@ def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -
     from isrcheck.checker.report.result_text import violated
     from isrcheck.checker.results.exploration import Limits
 
-    named = [name for name, _ in violated(result) if name in result.findings]
+    named = [name for name, _ in violated(result) if name in result.invariants]
     if named:
         limits = Limits(question.max_states, question.max_seconds, question.max_memory)
-        finding = result.findings[named[0]]
+        invariant_outcome = result.invariants[named[0]]
         found = alternatives(result, named[0], loaded, limits)
-        result.findings[named[0]] = replace(finding, alternatives=found)
+        result.invariants[named[0]] = replace(invariant_outcome, alternatives=found)
 
 
 def _deliver(question: Question, answered: Answered, scenario: Scenario | None) -> None:

@@ -17,7 +17,7 @@ from isrcheck.checker.results.errors import Failure
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.export.outside_check import Found
+    from isrcheck.checker.export.outside_check import ToolResult
     from isrcheck.checker.results.result import Result
 
 
@@ -102,7 +102,7 @@ def _theirs(
     seconds: float | None,
     memory: int,
     steps: int,
-) -> list[Found]:
+) -> list[ToolResult]:
     from isrcheck.checker.cli.export import traced
     from isrcheck.checker.export.outside_check import TOOLS, ToolFailed
 
@@ -116,12 +116,12 @@ def _theirs(
     return found
 
 
-def _same(ours: Result, theirs: Found) -> bool:
+def _same(ours: Result, theirs: ToolResult) -> bool:
     counts = (theirs.distinct, theirs.generated) == (ours.distinct, ours.generated_total)
     return counts and theirs.violated == (ours.verdict == "violated")
 
 
-def _text(ours: Result, found: list[Found]) -> str:
+def _text(ours: Result, found: list[ToolResult]) -> str:
     from isrcheck.checker.results.text_layout import columns
 
     verdict = {True: "violated", False: "holds"}
@@ -133,7 +133,7 @@ def _text(ours: Result, found: list[Found]) -> str:
     return "\n".join(columns(rows, indent=""))
 
 
-def _data(ours: Result, found: list[Found], agree: bool) -> dict[str, Any]:
+def _data(ours: Result, found: list[ToolResult], agree: bool) -> dict[str, Any]:
     return {
         "format": 1,
         "model": ours.model,

@@ -116,5 +116,5 @@ def _explain(found: Refined, loaded: LoadedModel, controls: list[Control], mappi
     changed = settings_of(loaded.cls, loaded.name, asked["settings"])
     beside = [] if asked["scenario"] is None else controls_of(one(asked["scenario"]), loaded, changed)
     noted = [replace(each, model=with_history(each.model, mapping)) for each in (*beside, *controls)]
-    finding = found.result.findings[found.name]
-    found.result.findings[found.name] = parted(finding, found.name, found.walked, noted)
+    outcome = found.result.invariants[found.name]
+    found.result.invariants[found.name] = parted(outcome, found.name, found.walked, noted)

@@ -156,9 +156,9 @@ def replayed_file(
 def _explained(
     replays: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
 ) -> list[Replayed]:
-    """For each control (a design with a fix), adds to each trace's `finding` the step at which the two differ.
+    """For each control (a design with a fix), adds to each trace's `invariant_result` the step at which the two differ.
 
-    A trace without a `finding` is returned unchanged.
+    A trace without a `invariant_result` is returned unchanged.
     """
     from isrcheck.checker.analysis.compare_with_fix import explain, parted
     from isrcheck.checker.analysis.refinement.mapping_registry import with_history
@@ -168,12 +168,14 @@ def _explained(
 
     def added(each: Replayed) -> Replayed:
         name = each.recording.name or ""
-        if each.finding is None:
+        if each.invariant_result is None:
             return each
         if each.walked is not None:
-            return replace(each, finding=parted(each.finding, name, each.walked, controls))
+            return replace(each, invariant_result=parted(each.invariant_result, name, each.walked, controls))
         predicate = interpreter.invariants[name]
-        return replace(each, finding=explain(each.finding, name, interpreter.model, predicate, controls))
+        return replace(
+            each, invariant_result=explain(each.invariant_result, name, interpreter.model, predicate, controls)
+        )
 
     return [added(each) for each in replays] if controls else replays
 

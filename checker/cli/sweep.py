@@ -57,7 +57,7 @@ def command(
 
     cells = read(Path(file), size_of)
     chosen = None if outputs["plot"] is None else axes_of(cells, [] if axes is None else axes.split(","))
-    found = _Found([asdict(cell) for cell in cells], results)
+    found = _Outcomes([asdict(cell) for cell in cells], results)
     try:
         _do(found, workers, master, conf)
     finally:
@@ -72,7 +72,7 @@ def command(
     outputs.finish(contents, code)
 
 
-class _Found:
+class _Outcomes:
     """The outcomes of the checks so far. If `results` names a file, outcomes are read from it and added to it."""
 
     def __init__(self, cells: list[dict[str, Any]], results: str | None) -> None:
@@ -108,7 +108,7 @@ class _Found:
             self._kept.close()
 
 
-def _do(found: _Found, workers: int | None, master: str | None, conf: dict[str, str]) -> None:
+def _do(found: _Outcomes, workers: int | None, master: str | None, conf: dict[str, str]) -> None:
     """Runs the checks that have no outcome yet."""
     left = [found.cells[number] for number in found.left]
     if not left:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from isrcheck.checker.results.errors import Failure
-from isrcheck.checker.results.result import Exit, Finding, PropertyFinding, Result
+from isrcheck.checker.results.result import Exit, InvariantResult, PropertyResult, Result
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.setting_constraints import said
 
@@ -46,7 +46,7 @@ def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> li
     If all of them hold and the search is incomplete, a message says so. If all of them hold and the search is complete,
     the messages name the goals in `goals` that are never reached, and the actions in `fires` that never happen.
     """
-    found = [_broken(name, each) for name, each in _findings(result).items() if each.verdict != "holds"]
+    found = [_broken(name, each) for name, each in _results(result).items() if each.verdict != "holds"]
     if found:
         return found
     if result.verdict != "holds":
@@ -61,19 +61,19 @@ def unbroken(result: Result, invariants: tuple[str, ...]) -> list[str]:
     """The reasons why a check does not show the wanted violations."""
     lines = []
     for name in invariants:
-        finding = result.findings[name]
-        if finding.verdict == "holds":
+        outcome = result.invariants[name]
+        if outcome.verdict == "holds":
             lines.append(f"{name} holds there, in all of {result.distinct:,} states")
-        elif finding.verdict == "incomplete":
+        elif outcome.verdict == "incomplete":
             lines.append(f"{name}: the search did not come to its end: {result.reason}")
-        elif finding.trace is not None and finding.trace.length == 1:
+        elif outcome.trace is not None and outcome.trace.length == 1:
             lines.append(f"{name} is false before anything happens: it says which model this is, not what went wrong")
     return lines
 
 
 def shortest(result: Result) -> int | None:
     """The number of states of the shortest trace to a violation; None if nothing is violated."""
-    traces = [each.trace for each in _findings(result).values() if each.trace is not None]
+    traces = [each.trace for each in _results(result).values() if each.trace is not None]
     return min((trace.length for trace in traces), default=None)
 
 
@@ -85,11 +85,11 @@ def command(model: str, settings: dict[str, Any], invariants: tuple[str, ...], l
     return shlex.join([*words, *(x for name in liveness for x in ("--liveness", name))])
 
 
-def _findings(result: Result) -> dict[str, Finding | PropertyFinding]:
-    return {**result.findings, **result.liveness}
+def _results(result: Result) -> dict[str, InvariantResult | PropertyResult]:
+    return {**result.invariants, **result.liveness}
 
 
-def _broken(name: str, finding: Finding | PropertyFinding) -> str:
-    if finding.trace is None:
+def _broken(name: str, outcome: InvariantResult | PropertyResult) -> str:
+    if outcome.trace is None:
         return f"{name} is not decided: the search did not come to its end"
-    return f"{name} is violated in {finding.trace.length} states: {finding.sentence}"
+    return f"{name} is violated in {outcome.trace.length} states: {outcome.sentence}"

@@ -81,7 +81,7 @@ def _differ(cls: type[Model], one: Model, other: Model) -> Criterion:
 def _question(pair: Pair, scenario: Scenario) -> Criterion:
     result, shown = _checked(pair, scenario)
     why = unbroken(result, (pair.invariant,))
-    trace = result.findings[pair.invariant].trace
+    trace = result.invariants[pair.invariant].trace
     done = {step.label.action for step in trace.steps if step.label is not None} if trace is not None else set()
     if not why:
         why = [f"its shortest trace is another story: action {x} is not in it" for x in pair.steps if x not in done]

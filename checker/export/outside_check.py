@@ -34,7 +34,7 @@ MEMORY: Final = 1 << 34
 
 
 @dataclass(frozen=True)
-class Found:
+class ToolResult:
     """A tool's result: the number of distinct states, and the total number of initial states and steps (`generated`).
 
     `violated` says whether an invariant is violated or a step is undefined.
@@ -58,7 +58,7 @@ def installed() -> tuple[str, ...]:
 
 def spin(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
-) -> Found:
+) -> ToolResult:
     """Runs Spin, and returns its result.
 
     Spin also counts the state in which no initial state is chosen yet: as one state and as one transition. So one is
@@ -77,7 +77,7 @@ def spin(
         raise ToolFailed("spin ran out of memory or depth; use smaller settings")
     stored = _number(r"(\d+) states, stored", said, "spin")
     transitions = _number(r"(\d+) transitions", said, "spin")
-    return Found("spin", _version(version), stored - 1, transitions - 1, violated)
+    return ToolResult("spin", _version(version), stored - 1, transitions - 1, violated)
 
 
 def _searched(options: Sequence[str], folder: Path, seconds: float | None, memory: int) -> str:
@@ -91,7 +91,7 @@ def _searched(options: Sequence[str], folder: Path, seconds: float | None, memor
 
 def rumur(
     system: TransitionSystem, folder: Path, seconds: float | None = None, memory: int = MEMORY, steps: int = 0
-) -> Found:
+) -> ToolResult:
     """Runs Rumur, and returns its result. Rumur counts only fired rules, so a step is added for each initial state."""
     version = _run(["rumur", "--version"], folder, seconds)
     switches = ["--deadlock-detection", "off", "--counterexample-trace", "off", "--symmetry-reduction", "off"]
@@ -108,14 +108,14 @@ def rumur(
         said = searched(with_checks=False)
     distinct = _number(r"(\d+) states", said, "rumur")
     fired = _number(r"(\d+) rules fired", said, "rumur")
-    return Found("rumur", _version(version), distinct, fired + len(system.initial), violated)
+    return ToolResult("rumur", _version(version), distinct, fired + len(system.initial), violated)
 
 
 def _optimised(steps: int) -> str:
     return "-O1" if steps >= LARGE else "-O0"
 
 
-Tool = Callable[[TransitionSystem, Path, float | None, int, int], Found]
+Tool = Callable[[TransitionSystem, Path, float | None, int, int], ToolResult]
 """Runs a tool, given a model, an empty folder, seconds for each command, bytes of memory, and the number of steps that
 isrcheck has counted."""
 TOOLS: Final[dict[str, Tool]] = {"spin": spin, "rumur": rumur}

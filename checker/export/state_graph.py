@@ -84,7 +84,7 @@ class TooLarge(Exception):
 
 
 @dataclass
-class _Found:
+class _NumberedStates:
     """The states found so far, each with its number in the order of finding (`numbers`).
 
     The search begins in the initial states, or in the states of a trace. `near` has the least number of steps from one
@@ -126,7 +126,7 @@ def around(interpreter: Interpreter, trace: Trace, radius: int, limit: int) -> n
 def _graph(
     interpreter: Interpreter, starts: Iterable[State], radius: int | None, limit: int, path: Sequence[State]
 ) -> nx.MultiDiGraph:
-    found, waiting, ends = _Found(limit), deque[State](), set(path)
+    found, waiting, ends = _NumberedStates(limit), deque[State](), set(path)
     waiting.extend(state for state in starts if found.add(state, 0))
     steps: list[tuple[State, int, State]] = []
     while waiting:
@@ -152,7 +152,7 @@ def _steps(interpreter: Interpreter, state: State, ends: set[State]) -> Iterator
 
 
 def _drawn(
-    interpreter: Interpreter, found: _Found, steps: list[tuple[State, int, State]], path: Sequence[State]
+    interpreter: Interpreter, found: _NumberedStates, steps: list[tuple[State, int, State]], path: Sequence[State]
 ) -> nx.MultiDiGraph:
     graph = nx.MultiDiGraph(name=interpreter.model.name())
     variables, initial = tuple(interpreter.model.domains.items()), set(initial_states(interpreter.model))

@@ -88,7 +88,7 @@ def _reachable(attempt: Attempt, small: Bound, watch: Watch, noted: Conditions) 
     values, names = dict(small.model.settings), tuple(small.stated)
     found = check(model, values, profile=BARE, invariants=names, keep_going=True, limits=limits)
     # A false candidate is no failure, because candidates may be dropped. A false lemma or target is a failure.
-    false = [name for name, finding in found.findings.items() if finding.verdict == "violated"]
+    false = [name for name, outcome in found.invariants.items() if outcome.verdict == "violated"]
     states = f"{number(found.distinct)} states at {_shown(found.settings)}"
     how_far = f"all {states}" if found.verdict != "incomplete" else f"the first {states}"
     candidates = attempt.proof.statements("candidate")

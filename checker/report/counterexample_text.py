@@ -10,7 +10,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from isrcheck.checker.report.story_text import alternatives_text, fix_text, for_ever, reasons_text, story_text
-from isrcheck.checker.results.result import EvaluationFailure, Finding, Instance, PropertyFinding, Result, Step, Trace
+from isrcheck.checker.results.result import (
+    EvaluationFailure,
+    Instance,
+    InvariantResult,
+    PropertyResult,
+    Result,
+    Step,
+    Trace,
+)
 from isrcheck.checker.results.state_text import data_text, differences, label_text, parts
 from isrcheck.checker.results.story import Fix, Story
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural
@@ -21,7 +29,9 @@ from isrcheck.model.semantics.transition_system import shown
 INNER = "     "
 
 
-def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN, plain: bool = False) -> list[str]:
+def violations_text(
+    violations: Sequence[tuple[str, InvariantResult]], ink: Ink = PLAIN, plain: bool = False
+) -> list[str]:
     """The lines about one trace and the invariants that are false at its end."""
     first = violations[0][1]
     assert first.trace is not None
@@ -30,13 +40,13 @@ def violations_text(violations: Sequence[tuple[str, Finding]], ink: Ink = PLAIN,
     lines = [title + ("" if first.canonical else " (not canonical)"), *steps]
     lines += ["", *_last_state(first.trace, ink)]
     shown_fixes: list[Fix] = []
-    for name, finding in violations:
-        lines += ["", f"{ink('bad', name)} is false there: {finding.sentence}"]
-        lines += why_text(finding.instance, first.trace)
+    for name, outcome in violations:
+        lines += ["", f"{ink('bad', name)} is false there: {outcome.sentence}"]
+        lines += why_text(outcome.instance, first.trace)
         if not plain:
-            lines += blame_text(finding, shown_fixes)
-            shown_fixes += finding.fixes
-            lines += alternatives_text(finding.alternatives)
+            lines += blame_text(outcome, shown_fixes)
+            shown_fixes += outcome.fixes
+            lines += alternatives_text(outcome.alternatives)
     return lines
 
 
@@ -45,7 +55,9 @@ def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str
     for each in replayed:
         if each.broken is not None:
             return property_violation_text(each.recording.title, each.broken, plain=plain)
-    violations = [(each.recording.title, each.finding) for each in replayed if each.finding is not None]
+    violations = [
+        (each.recording.title, each.invariant_result) for each in replayed if each.invariant_result is not None
+    ]
     if violations:
         return violations_text(violations, plain=plain)
     trace = replayed[0].outcome.trace
@@ -53,21 +65,21 @@ def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str
     return [f"Trace: {replayed[0].recording.title}", *steps, "", *_last_state(trace, PLAIN)]
 
 
-def choice_text(finding: PropertyFinding) -> str:
+def choice_text(outcome: PropertyResult) -> str:
     """The values of a property's parameters, as text: ` for p 0, b 1`."""
-    said = ", ".join(f"{name} {shown(value)}" for name, value in finding.choice)
+    said = ", ".join(f"{name} {shown(value)}" for name, value in outcome.choice)
     return f" for {said}" if said else ""
 
 
-def property_violation_text(name: str, finding: PropertyFinding, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
+def property_violation_text(name: str, outcome: PropertyResult, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
     """The lines about the trace that violates a property. If the trace is a lasso, they also say why it is fair."""
-    assert finding.trace is not None
-    lines = [ink("head", f"Counterexample: {name}{choice_text(finding)}")]
-    lines += steps_text(finding.trace, None if plain else finding.story, ink)
-    lines += ["", f"{ink('bad', name)} is false of that: {finding.sentence}"]
-    if finding.trace.loop is not None and not finding.kept and finding.trace.stays:
+    assert outcome.trace is not None
+    lines = [ink("head", f"Counterexample: {name}{choice_text(outcome)}")]
+    lines += steps_text(outcome.trace, None if plain else outcome.story, ink)
+    lines += ["", f"{ink('bad', name)} is false of that: {outcome.sentence}"]
+    if outcome.trace.loop is not None and not outcome.kept and outcome.trace.stays:
         return [*lines, "  no action with fairness can happen there"]
-    return [*lines, *(f"  {promise} cannot happen in state {state}" for promise, state in finding.kept)]
+    return [*lines, *(f"  {promise} cannot happen in state {state}" for promise, state in outcome.kept)]
 
 
 def steps_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]:
@@ -75,24 +87,24 @@ def steps_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]
     return trace_text(trace, ink) if story is None else story_text(story, trace, ink)
 
 
-def blame_text(finding: Finding, already_shown: Collection[Fix] = ()) -> list[str]:
+def blame_text(outcome: InvariantResult, already_shown: Collection[Fix] = ()) -> list[str]:
     """The lines on why an invariant is false: the line of `held_text`, the facts behind the violation, and the fixes.
 
     Fixes in `by_action` are left out, because the report has shown them already.
     """
-    lines = held_text(finding) + reasons_text(finding.reasons, finding.story, finding.fixes)
-    return [*lines, *(line for fix in finding.fixes if fix not in already_shown for line in fix_text(fix))]
+    lines = held_text(outcome) + reasons_text(outcome.reasons, outcome.story, outcome.fixes)
+    return [*lines, *(line for fix in outcome.fixes if fix not in already_shown for line in fix_text(fix))]
 
 
-def held_text(finding: Finding) -> list[str]:
+def held_text(outcome: InvariantResult) -> list[str]:
     """The line about the last state in which the invariant's `last_held` condition was true.
 
     If the invariant has no such condition, there is no line.
     """
-    if finding.held is None:
+    if outcome.held is None:
         return []
-    at = "at no moment" if finding.held.state is None else f"last in state {finding.held.state}"
-    return [f"  {finding.held.what}: {at}"]
+    at = "at no moment" if outcome.held.state is None else f"last in state {outcome.held.state}"
+    return [f"  {outcome.held.what}: {at}"]
 
 
 def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
@@ -149,7 +161,7 @@ def liveness_lines(result: Result, ink: Ink = PLAIN) -> list[str]:
     """The lines about liveness: the fairness of the actions, then each property with its verdict."""
     if not result.liveness or result.fairness is None:
         return []
-    rows = [row for name, finding in result.liveness.items() for row in _rows(name, finding)]
+    rows = [row for name, outcome in result.liveness.items() for row in _rows(name, outcome)]
     return [ink("head", f"Liveness ({promised_text(result.fairness)})"), *columns(rows)]
 
 
@@ -160,42 +172,42 @@ def promised_text(fairness: Fairness) -> str:
     return "; ".join([f"{fairness.default} fairness of healing actions unless their model says other", *said])
 
 
-def _rows(name: str, finding: PropertyFinding) -> Iterator[tuple[str, str]]:
-    yield name, property_text(finding)
-    if finding.why is not None:
+def _rows(name: str, outcome: PropertyResult) -> Iterator[tuple[str, str]]:
+    yield name, property_text(outcome)
+    if outcome.why is not None:
         return
-    several = sum(1 for each in finding.asked if each.choice)
+    several = sum(1 for each in outcome.asked if each.choice)
     asked = f"{plural(several, 'choice')} of parameters, " if several > 1 else ""
-    so_far = "" if finding.canonical else ", of those explored"
-    yield "", f"{asked}{plural(finding.total('region'), 'state')} in which it is open{so_far}; {_components(finding)}"
-    if finding.verdict == "holds" and finding.fairness_used:
-        yield "", f"because these are fair: {', '.join(finding.fairness_used)}"
+    so_far = "" if outcome.canonical else ", of those explored"
+    yield "", f"{asked}{plural(outcome.total('region'), 'state')} in which it is open{so_far}; {_components(outcome)}"
+    if outcome.verdict == "holds" and outcome.fairness_used:
+        yield "", f"because these are fair: {', '.join(outcome.fairness_used)}"
 
 
-def _components(finding: PropertyFinding) -> str:
-    fair, unfair = finding.total("fair_components"), finding.total("unfair_components")
-    ends = plural(finding.total("fair_ends"), "fair end")
+def _components(outcome: PropertyResult) -> str:
+    fair, unfair = outcome.total("fair_components"), outcome.total("unfair_components")
+    ends = plural(outcome.total("fair_ends"), "fair end")
     return f"{ends}, {plural(fair, 'fair component')}, {number(unfair)} unfair"
 
 
-def property_text(finding: PropertyFinding) -> str:
+def property_text(outcome: PropertyResult) -> str:
     """The verdict on a property, in a few words."""
-    if finding.verdict == "incomplete":
-        return f"incomplete: {finding.why}"
-    if finding.trace is not None:
-        return f"violated{choice_text(finding)}, {lasso_text(finding)}"
-    if finding.vacuous:
+    if outcome.verdict == "incomplete":
+        return f"incomplete: {outcome.why}"
+    if outcome.trace is not None:
+        return f"violated{choice_text(outcome)}, {lasso_text(outcome)}"
+    if outcome.vacuous:
         return "holds, vacuously: its premise never comes true"
-    ends, components = finding.total("excused_ends"), finding.total("excused_components")
+    ends, components = outcome.total("excused_ends"), outcome.total("excused_components")
     excused = " and ".join(plural(count, what) for count, what in ((ends, "end"), (components, "component")) if count)
     return f"holds; excused for want of room: {excused} (raise the bounds)" if excused else "holds"
 
 
-def lasso_text(finding: PropertyFinding) -> str:
+def lasso_text(outcome: PropertyResult) -> str:
     """The length of a violation and how it ends, in words: `stuck after 6 states`."""
-    trace = finding.trace
+    trace = outcome.trace
     assert trace is not None
-    other = "" if finding.canonical else " (not canonical)"
+    other = "" if outcome.canonical else " (not canonical)"
     if trace.loop is None:
         return f"in {plural(trace.length, 'state')}{other}"
     if trace.stays:

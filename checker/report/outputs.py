@@ -131,7 +131,7 @@ class Unfinished:
             generated={},
             rejected=0,
             left=0,
-            findings={},
+            invariants={},
             bounds={},
             actions_never_fired=[],
             goals_never_reached=[],

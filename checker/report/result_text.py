@@ -14,7 +14,7 @@ from isrcheck.checker.report.counterexample_text import (
     property_violation_text,
     violations_text,
 )
-from isrcheck.checker.results.result import Exit, Finding, Result
+from isrcheck.checker.results.result import Exit, InvariantResult, Result
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural, seconds, size
 from isrcheck.model.language.setting_constraints import said
 
@@ -57,24 +57,24 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
 
 def _violations(result: Result) -> str:
     found = [
-        f"{name} in {plural(finding.trace.length, 'state')}" + ("" if finding.canonical else " (not canonical)")
-        for name, finding in violated(result)
-        if finding.trace is not None
+        f"{name} in {plural(outcome.trace.length, 'state')}" + ("" if outcome.canonical else " (not canonical)")
+        for name, outcome in violated(result)
+        if outcome.trace is not None
     ]
-    broken = [(name, finding) for name, finding in result.liveness.items() if finding.trace is not None]
+    broken = [(name, outcome) for name, outcome in result.liveness.items() if outcome.trace is not None]
     return ", ".join([*found, *(f"{name}{choice_text(f)} {lasso_text(f)}" for name, f in broken)])
 
 
-def violated(result: Result) -> list[tuple[str, Finding]]:
+def violated(result: Result) -> list[tuple[str, InvariantResult]]:
     """The violated invariants (and `deadlock`, if one was found) with their findings, shortest trace first."""
-    found = [*result.findings.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
+    found = [*result.invariants.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
     return sorted(
         ((name, f) for name, f in found if f.trace is not None), key=lambda x: x[1].trace.length if x[1].trace else 0
     )
 
 
 def _holding(result: Result) -> str:
-    names = [*result.findings, *(["no deadlock"] if result.deadlock else []), *result.liveness]
+    names = [*result.invariants, *(["no deadlock"] if result.deadlock else []), *result.liveness]
     what = ", ".join(names) if names else "no invariant to check"
     return f"{what}; all of {_explored(result)}, depth {result.depth}"
 
@@ -167,23 +167,23 @@ def note_on(result: Result, name: str, bound: str) -> str:
 
 
 def _invariants(result: Result, ink: Ink) -> list[str]:
-    rows = [(name, finding_text(finding, result)) for name, finding in result.findings.items()]
+    rows = [(name, invariant_text(outcome, result)) for name, outcome in result.invariants.items()]
     if result.deadlock is not None:
-        rows.append(("no deadlock", finding_text(result.deadlock, result)))
+        rows.append(("no deadlock", invariant_text(result.deadlock, result)))
     rows += [(name, f"not asked: --invariant {name}") for name in result.unasked]
     return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
 
 
-def finding_text(finding: Finding, result: Result) -> str:
+def invariant_text(outcome: InvariantResult, result: Result) -> str:
     """The verdict on an invariant, in a few words."""
-    if finding.verdict == "violated" and finding.trace is not None:
+    if outcome.verdict == "violated" and outcome.trace is not None:
         otherwise = (
             ", found in an unfinished level" if result.counted else ", perhaps not the canonical one of that length"
         )
-        exact = "" if finding.canonical else otherwise
-        return f"violated, trace of {plural(finding.trace.length, 'state')}{exact}"
-    if finding.verdict == "incomplete":
-        return f"incomplete, no violation to depth {finding.checked_depth}"
+        exact = "" if outcome.canonical else otherwise
+        return f"violated, trace of {plural(outcome.trace.length, 'state')}{exact}"
+    if outcome.verdict == "incomplete":
+        return f"incomplete, no violation to depth {outcome.checked_depth}"
     return "holds"
 
 
@@ -259,7 +259,7 @@ def brief(result: Result, ink: Ink = PLAIN) -> str:
     never = _never(result) if result.counted and unproblematic else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
     left_out = [f"left out: {', '.join(result.left_out.values())}"] if result.left_out and unproblematic else []
-    held = {name: property_text(finding) for name, finding in result.liveness.items() if finding.verdict == "holds"}
+    held = {name: property_text(outcome) for name, outcome in result.liveness.items() if outcome.verdict == "holds"}
     only_so = [f"warning: {name} {text}" for name, text in held.items() if text != "holds" and unproblematic]
     return "\n".join([verdict_line(result, ink), *warning, *only_so, *left_out]) + "\n"
 
@@ -285,16 +285,16 @@ def counterexamples(result: Result, ink: Ink, plain: bool) -> list[list[str]]:
 
     The counterexamples to invariants come first. The trace to an evaluation error comes last.
     """
-    by_trace: list[list[tuple[str, Finding]]] = []
-    for name, finding in violated(result):
-        same = [group for group in by_trace if group[0][1].trace == finding.trace]
+    by_trace: list[list[tuple[str, InvariantResult]]] = []
+    for name, outcome in violated(result):
+        same = [group for group in by_trace if group[0][1].trace == outcome.trace]
         if same:
-            same[0].append((name, finding))
+            same[0].append((name, outcome))
         else:
-            by_trace.append([(name, finding)])
+            by_trace.append([(name, outcome)])
     sections = [violations_text(group, ink, plain) for group in by_trace]
-    broken = [(name, finding) for name, finding in result.liveness.items() if finding.trace is not None]
-    sections += [property_violation_text(name, finding, ink, plain) for name, finding in broken]
+    broken = [(name, outcome) for name, outcome in result.liveness.items() if outcome.trace is not None]
+    sections += [property_violation_text(name, outcome, ink, plain) for name, outcome in broken]
     if result.evaluation is not None:
         sections.append(evaluation_text(result.evaluation, ink, plain))
     return sections

@@ -6,7 +6,7 @@ from typing import Any
 
 from isrcheck.checker.report.result_text import counterexamples, note_on, settings_heading
 from isrcheck.checker.report.result_text import verdict_line as line_of_a_search
-from isrcheck.checker.results.result import NOT_EXPLORED, Finding, Result
+from isrcheck.checker.results.result import NOT_EXPLORED, InvariantResult, Result
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural, seconds, size
 from isrcheck.model.language.setting_constraints import said
 
@@ -72,18 +72,18 @@ def _bound(result: Result, sampling: dict[str, Any], name: str) -> str:
 
 
 def _invariants(result: Result, sampling: dict[str, Any], ink: Ink) -> list[str]:
-    found = [*result.findings.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
-    rows = [(name, _finding(finding, sampling["shortened"].get(name))) for name, finding in found]
+    found = [*result.invariants.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
+    rows = [(name, _invariant_text(outcome, sampling["shortened"].get(name))) for name, outcome in found]
     return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
 
 
-def _finding(finding: Finding, shortened: dict[str, Any] | None) -> str:
-    if finding.trace is None or shortened is None:
+def _invariant_text(outcome: InvariantResult, shortened: dict[str, Any] | None) -> str:
+    if outcome.trace is None or shortened is None:
         return "incomplete, no violation met"
     walked, now = shortened["walked"], shortened["shortened"]
     how = f"shortened from {walked} to {now}" if now < walked else f"as walked, {now}"
     proved = "there is no shorter one" if shortened["shortest"] else "not proved shortest"
-    return f"violated, trace of {plural(finding.trace.length, 'state')} ({how}; {proved})"
+    return f"violated, trace of {plural(outcome.trace.length, 'state')} ({how}; {proved})"
 
 
 def _walks(result: Result, sampling: dict[str, Any], ink: Ink) -> list[str]:

@@ -16,7 +16,7 @@ from isrcheck.checker.report.counterexample_text import (
     property_violation_text,
     violations_text,
 )
-from isrcheck.checker.results.result import Exit, Finding, PropertyFinding, Result, Trace
+from isrcheck.checker.results.result import Exit, InvariantResult, PropertyResult, Result, Trace
 from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.results.text_layout import plural, repository_path
 
@@ -89,10 +89,10 @@ def cases_of(result: Result, loaded: LoadedModel) -> list[Case]:
     only properties are checked, they share the whole time. The shares add up to the time of the whole check.
     """
     maker = _Maker(result, loaded)
-    found = [maker.finding(name, f, loaded.invariants.get(name)) for name, f in result.findings.items()]
+    found = [maker.invariant_case(name, f, loaded.invariants.get(name)) for name, f in result.invariants.items()]
     if result.deadlock is not None:
-        found.append(maker.finding("no-deadlock", result.deadlock, None))
-    promised = [maker.promised(name, f, loaded.properties.get(name)) for name, f in result.liveness.items()]
+        found.append(maker.invariant_case("no-deadlock", result.deadlock, None))
+    promised = [maker.property_case(name, f, loaded.properties.get(name)) for name, f in result.liveness.items()]
     after = result.seconds.get("liveness", 0.0) if found else result.seconds.get("total", 0.0)
     shared = [*_sharing(found, result.seconds.get("total", 0.0) - after), *_sharing(promised, after)]
     return [*shared, *maker.rest()]
@@ -108,41 +108,65 @@ class _Maker:
     result: Result
     loaded: LoadedModel
 
-    def finding(self, name: str, finding: Finding, predicate: Callable[..., Any] | None) -> Case:
-        about = None if predicate is None else location_of(predicate, finding.sentence)
-        if finding.trace is not None:
-            path = tuple(self._path(finding.trace))
+    def invariant_case(
+        self, name: str, invariant_outcome: InvariantResult, predicate: Callable[..., Any] | None
+    ) -> Case:
+        about = None if predicate is None else location_of(predicate, invariant_outcome.sentence)
+        if invariant_outcome.trace is not None:
+            path = tuple(self._path(invariant_outcome.trace))
             return Case(
                 self._suite,
                 name,
                 "failed",
-                f"{name} is false after {plural(finding.trace.length - 1, 'step')}: {finding.sentence}",
-                finding.sentence,
-                "\n".join(violations_text([(name, finding)])),
+                f"{name} is false after {plural(invariant_outcome.trace.length - 1, 'step')}: "
+                f"{invariant_outcome.sentence}",
+                invariant_outcome.sentence,
+                "\n".join(violations_text([(name, invariant_outcome)])),
                 path[-1] if path else about,
                 path,
                 about,
-                finding.trace,
+                invariant_outcome.trace,
             )
-        outcome, message = self._open(finding)
-        return Case(self._suite, name, outcome, message, finding.sentence, about=about, location=about)
+        outcome, message = self._open(invariant_outcome)
+        return Case(self._suite, name, outcome, message, invariant_outcome.sentence, about=about, location=about)
 
-    def promised(self, name: str, finding: PropertyFinding, predicate: Callable[..., Any] | None) -> Case:
-        about = None if predicate is None else location_of(predicate, finding.sentence)
-        if finding.trace is not None:
-            path = tuple(self._path(finding.trace))
-            message = f"{name}{choice_text(finding)} {lasso_text(finding)}: {finding.sentence}"
-            text = "\n".join(property_violation_text(name, finding))
+    def property_case(self, name: str, property_outcome: PropertyResult, predicate: Callable[..., Any] | None) -> Case:
+        about = None if predicate is None else location_of(predicate, property_outcome.sentence)
+        if property_outcome.trace is not None:
+            path = tuple(self._path(property_outcome.trace))
+            message = (
+                f"{name}{choice_text(property_outcome)} {lasso_text(property_outcome)}: {property_outcome.sentence}"
+            )
+            text = "\n".join(property_violation_text(name, property_outcome))
             where = path[-1] if path else about
-            return Case(self._suite, name, "failed", message, finding.sentence, text, where, path, about, finding.trace)
-        outcome: Outcome = "passed" if finding.verdict == "holds" else "error"
-        return Case(self._suite, name, outcome, property_text(finding), finding.sentence, about=about, location=about)
+            return Case(
+                self._suite,
+                name,
+                "failed",
+                message,
+                property_outcome.sentence,
+                text,
+                where,
+                path,
+                about,
+                property_outcome.trace,
+            )
+        outcome: Outcome = "passed" if property_outcome.verdict == "holds" else "error"
+        return Case(
+            self._suite,
+            name,
+            outcome,
+            property_text(property_outcome),
+            property_outcome.sentence,
+            about=about,
+            location=about,
+        )
 
-    def _open(self, finding: Finding) -> tuple[Outcome, str]:
+    def _open(self, invariant_outcome: InvariantResult) -> tuple[Outcome, str]:
         """The outcome and the message for an invariant (or deadlock) without a counterexample."""
-        if finding.verdict == "holds":
+        if invariant_outcome.verdict == "holds":
             return "passed", f"holds in all of {plural(self.result.distinct, 'state')}"
-        so_far = f"not violated to depth {finding.checked_depth}"
+        so_far = f"not violated to depth {invariant_outcome.checked_depth}"
         if self.result.verdict == "violated" and self.result.reason is None:
             return "skipped", f"{so_far}, where the search stopped at another violation"
         return "error", f"{so_far}: {self.result.reason or 'the search did not finish'}"

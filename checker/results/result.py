@@ -121,7 +121,7 @@ class Trace:
 
 
 @dataclass(frozen=True)
-class Finding:
+class InvariantResult:
     """The verdict on one invariant (or on deadlock), with a trace if it is violated, or a depth if it is not decided.
 
     `sentence` is the text of the invariant. `canonical` is false if another trace may come earlier in canonical order
@@ -216,7 +216,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class PropertyFinding:
+class PropertyResult:
     """The verdict on a property of whole behaviours, with the result for each choice of its parameters.
 
     For a violation, `trace` is a lasso for `choice`. For a violated stable condition, `trace` is no lasso: its last
@@ -335,7 +335,7 @@ class Result:
     generated: dict[str, list[int]]
     rejected: int
     left: int
-    findings: dict[str, Finding]
+    invariants: dict[str, InvariantResult]
     bounds: dict[str, bool]
     actions_never_fired: list[str]
     goals_never_reached: list[str]
@@ -348,7 +348,7 @@ class Result:
     idle: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     profile: str | None = None
-    deadlock: Finding | None = None
+    deadlock: InvariantResult | None = None
     evaluation: EvaluationFailure | None = None
     degrees: tuple[int, float, int] | None = None
     partial: dict[str, int] | None = None
@@ -365,7 +365,7 @@ class Result:
     """How the outcome of a scenario differs from what its author expects, in words."""
     unrolled: int | None = None
     orbits: OrbitCounts | None = None
-    liveness: dict[str, PropertyFinding] = field(default_factory=dict)
+    liveness: dict[str, PropertyResult] = field(default_factory=dict)
     fairness: Fairness | None = None
     """The fairness under which properties were checked."""
 
@@ -442,7 +442,7 @@ class Result:
                 "goals_never_reached": self.goals_never_reached,
                 "goals_switched_off": self.goals_switched_off,
             },
-            "invariants": {name: finding.to_json() for name, finding in self.findings.items()},
+            "invariants": {name: outcome.to_json() for name, outcome in self.invariants.items()},
             "not_asked": self.unasked,
             "seconds": {name: round(s, 6) for name, s in self.seconds.items()},
             "peak_rss_bytes": self.peak_rss_bytes,
@@ -461,7 +461,7 @@ class Result:
             data["deadlock"] = self.deadlock.to_json()
         if self.fairness is not None:
             data["fairness"] = self.fairness.to_json()
-            data["liveness"] = {name: finding.to_json() for name, finding in self.liveness.items()}
+            data["liveness"] = {name: outcome.to_json() for name, outcome in self.liveness.items()}
         if self.evaluation is not None:
             failure = self.evaluation
             data["evaluation_error"] = {

@@ -121,10 +121,10 @@ def _all(summary: dict[str, Any]) -> dict[str, Any]:
 
 
 def _words(summary: dict[str, Any], name: str) -> str:
-    finding = _all(summary).get(name)
-    if finding is None:
+    outcome = _all(summary).get(name)
+    if outcome is None:
         return "not checked"
-    return f"violated in {finding['length']} states" if "length" in finding else str(finding["verdict"])
+    return f"violated in {outcome['length']} states" if "length" in outcome else str(outcome["verdict"])
 
 
 def _expected(scenario: Scenario, name: str) -> str:

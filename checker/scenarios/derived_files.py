@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.results.exploration import Limits
-from isrcheck.checker.results.result import FORMAT, FOUND, Exit, Finding, PropertyFinding, Result
+from isrcheck.checker.results.result import FORMAT, FOUND, Exit, InvariantResult, PropertyResult, Result
 from isrcheck.checker.scenarios.scenario import COUNTS, DEADLOCK, ITF, TEXT, Scenario
 from isrcheck.model.language.profiles import BARE
 
@@ -102,7 +102,7 @@ def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
 
 def summary(result: Result) -> dict[str, Any]:
     """The part of a result that is the same in every run, as JSON data."""
-    findings = {**result.findings, **({DEADLOCK: result.deadlock} if result.deadlock else {})}
+    outcomes = {**result.invariants, **({DEADLOCK: result.deadlock} if result.deadlock else {})}
     asked = {"liveness": {name: _promised(f) for name, f in result.liveness.items()}} if result.liveness else {}
     return asked | {
         "format": FORMAT,
@@ -110,7 +110,7 @@ def summary(result: Result) -> dict[str, Any]:
         "settings": result.recorded_settings,
         "verdict": result.verdict,
         "exit_code": result.exit_code,
-        "invariants": {name: _finding(finding) for name, finding in findings.items()},
+        "invariants": {name: _invariant_summary(outcome) for name, outcome in outcomes.items()},
         "initial_states": result.initial_states,
         "distinct": result.distinct,
         "depth": result.depth,
@@ -131,19 +131,19 @@ def _unreached(result: Result) -> list[str]:
     return [n for n in result.goals if n in (*result.goals_never_reached, *result.goals_switched_off)]
 
 
-def _finding(finding: Finding) -> dict[str, Any]:
-    data = finding.to_json()
+def _invariant_summary(outcome: InvariantResult) -> dict[str, Any]:
+    data = outcome.to_json()
     return {key: data[key] for key in ("verdict", "length", "checked_depth") if key in data}
 
 
-def _promised(finding: PropertyFinding) -> dict[str, Any]:
+def _promised(outcome: PropertyResult) -> dict[str, Any]:
     """The verdict on a property and the counts that `FOUND` names. For a violation: also the trace's length and loop.
 
     `loop` is the position (from 0) of the state where the loop of a lasso starts, or None if the trace is no lasso.
     """
-    data = finding.to_json()
+    data = outcome.to_json()
     kept: dict[str, Any] = {key: data[key] for key in ("verdict", "vacuous", *FOUND, "fairness_used") if key in data}
-    return kept if finding.trace is None else kept | {"length": finding.trace.length, "loop": finding.trace.loop}
+    return kept if outcome.trace is None else kept | {"length": outcome.trace.length, "loop": outcome.trace.loop}
 
 
 def _unfinished(result: Result) -> str:
@@ -171,7 +171,7 @@ def _traces(result: Result) -> dict[str, str]:
     from isrcheck.checker.report.counterexample_text import violations_text
     from isrcheck.checker.trace import itf
 
-    found = sorted(result.findings.items())
+    found = sorted(result.invariants.items())
     violated = [(name, f) for name, f in found if f.trace is not None]
     if result.deadlock is not None and result.deadlock.trace is not None:
         violated.append((DEADLOCK, result.deadlock))

@@ -36,11 +36,11 @@ def counterexample(result: Result) -> tuple[str, str | None, Trace] | None:
     property, else the trace of the evaluation error. Of traces of the same length, the first by name is taken. A
     deadlock is taken only if its trace is shorter than the traces of all violations.
     """
-    found = [("violation", name, finding.trace) for name, finding in sorted(result.findings.items())]
+    found = [("violation", name, outcome.trace) for name, outcome in sorted(result.invariants.items())]
     states: list[tuple[str, str | None, Trace | None]] = [*found]
     if result.deadlock is not None:
         states.append(("deadlock", None, result.deadlock.trace))
-    lassos = [("liveness", name, finding.trace) for name, finding in sorted(result.liveness.items())]
+    lassos = [("liveness", name, outcome.trace) for name, outcome in sorted(result.liveness.items())]
     failures = [] if result.evaluation is None else [("evaluation", None, result.evaluation.trace)]
     for kind in (states, lassos, failures):
         shown = [(claim, name, trace) for claim, name, trace in kind if trace is not None]

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from isrcheck.checker.results.result import Exit, Finding, Instance, PropertyFinding, Trace
+from isrcheck.checker.results.result import Exit, Instance, InvariantResult, PropertyResult, Trace
 from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.results.story import Story
 from isrcheck.checker.results.text_layout import columns, plural
@@ -31,8 +31,8 @@ class Replayed:
 
     `confirmed` is None if the model refuses a state of the trace, or if the trace is recorded as a `path`, which need
     not violate anything. `story`
-    is None if the model refuses a state. `finding` explains why an invariant is false at the end of the trace, or why
-    the specification does not allow the last step. `broken` is the finding on the property that a lasso breaks.
+    is None if the model refuses a state. `invariant_result` explains why an invariant is false at the end of the trace,
+    or why the specification does not allow the last step. `broken` is the finding on the property that a lasso breaks.
     `against` says why the trace of a property or a refinement does not show the recorded failure. `walked` is the
     confirmed trace of a refinement, with the condition that is false at its end. `wider` is a confirmed trace with the
     variables of the model and of the specification. `wider` is None if there is no specification.
@@ -42,8 +42,8 @@ class Replayed:
     outcome: ReplayOutcome
     confirmed: bool | None
     story: Story | None = None
-    finding: Finding | None = None
-    broken: PropertyFinding | None = None
+    invariant_result: InvariantResult | None = None
+    broken: PropertyResult | None = None
     against: str | None = None
     walked: Walked | None = field(default=None, compare=False, repr=False)
     wider: Trace | None = field(default=None, compare=False, repr=False)
@@ -58,7 +58,9 @@ class Replayed:
             self,
             outcome=replace(self.outcome, trace=wider),
             story=wider_story,
-            finding=None if self.finding is None else replace(self.finding, trace=wider, story=wider_story),
+            invariant_result=None
+            if self.invariant_result is None
+            else replace(self.invariant_result, trace=wider, story=wider_story),
             broken=None if self.broken is None else replace(self.broken, trace=wider, story=wider_story),
         )
 
@@ -118,8 +120,8 @@ class Replayed:
         }
         if self.outcome.refusal is not None:
             data["refusal"] = _refusal_json(self.outcome.refusal)
-        if self.finding is not None:
-            data["why"] = self.finding.why()
+        if self.invariant_result is not None:
+            data["why"] = self.invariant_result.why()
         if self.recording.claim == "liveness":
             data |= {"loop": self.recording.loop, "choice": dict(self.recording.choice)}
         if self.against is not None:
@@ -151,8 +153,10 @@ def replayed(interpreter: Interpreter, recording: Recording, implementation: Imp
         return Replayed(recording, outcome, confirmed)
     trace_story = story(interpreter.model, outcome.trace)
     violated = recording.claim == "violation" and confirmed
-    finding = _finding(interpreter, recording.name or "", outcome.trace, trace_story) if violated else None
-    return Replayed(recording, outcome, confirmed, trace_story, finding)
+    invariant_outcome = (
+        _invariant_result(interpreter, recording.name or "", outcome.trace, trace_story) if violated else None
+    )
+    return Replayed(recording, outcome, confirmed, trace_story, invariant_outcome)
 
 
 def _refined(interpreter: Interpreter, recording: Recording, implementation: Implementation) -> Replayed:
@@ -194,20 +198,20 @@ def _promised(interpreter: Interpreter, recording: Recording) -> Replayed:
         return Replayed(recording, outcome, False, trace_story, against=against)
     method = interpreter.properties[name]
     kept = () if outcome.trace.loop is None else lasso.kept(recording.fairness)
-    broken = PropertyFinding(
+    broken = PropertyResult(
         "violated", sentence_of(method), str(kind_of(method)), choice=recording.choice, trace=outcome.trace,
         kept=tuple((each.obligation, each.state) for each in kept), story=trace_story,
     )  # fmt: skip
     return Replayed(recording, outcome, True, trace_story, broken=broken)
 
 
-def _finding(interpreter: Interpreter, name: str, trace: Trace, trace_story: Story) -> Finding:
+def _invariant_result(interpreter: Interpreter, name: str, trace: Trace, trace_story: Story) -> InvariantResult:
     """The finding that explains why an invariant is false at the end of a trace."""
     model, predicate = interpreter.model, interpreter.invariants[name]
     instance = Instance(*explain(model, trace.steps[-1].state, predicate))
     held = last_held(model, predicate, trace, instance)
     why = reasons(Walked(model, trace, predicate))
-    return Finding(
+    return InvariantResult(
         "violated", sentence_of(predicate), trace, instance=instance, held=held, reasons=why, story=trace_story
     )
 

@@ -151,11 +151,13 @@ def _result_file(data: dict[str, Any]) -> TraceFile:
     _known_format(data["format"])
     found = []
     against = _against(data["refinement"], "refinement") if "refinement" in data else None
-    for name, finding in _typed(data, "invariants", dict, "").items():
-        found += _finding("violation" if against is None else "refinement", name, finding, f"invariants.{name}")
-    for name, finding in _optional(data, "liveness").items():
-        found += _lasso(name, finding, data.get("fairness"))
-    found += _finding("deadlock", None, data.get("deadlock", {}), "deadlock")
+    for name, outcome in _typed(data, "invariants", dict, "").items():
+        found += _recorded_invariant(
+            "violation" if against is None else "refinement", name, outcome, f"invariants.{name}"
+        )
+    for name, outcome in _optional(data, "liveness").items():
+        found += _lasso(name, outcome, data.get("fairness"))
+    found += _recorded_invariant("deadlock", None, data.get("deadlock", {}), "deadlock")
     if "evaluation_error" in data:
         failure = _typed(data, "evaluation_error", dict, "")
         found.append(_recording("evaluation", None, failure, "evaluation_error", failure))
@@ -178,26 +180,26 @@ def _known_format(form: Any) -> None:
         raise DamagedFile(f"its format is {form!r}; this isrcheck reads format {FORMAT}")
 
 
-def _finding(claim: Claim, name: str | None, finding: Any, where: str) -> list[Recording]:
-    if not isinstance(finding, dict):
+def _recorded_invariant(claim: Claim, name: str | None, outcome: Any, where: str) -> list[Recording]:
+    if not isinstance(outcome, dict):
         raise DamagedFile(f"{where} is not an object")
-    return [_recording(claim, name, finding, where, None)] if finding.get("verdict") == "violated" else []
+    return [_recording(claim, name, outcome, where, None)] if outcome.get("verdict") == "violated" else []
 
 
 def _optional(data: dict[str, Any], key: str) -> dict[str, Any]:
     return _typed(data, key, dict, "") if key in data else {}
 
 
-def _lasso(name: str, finding: Any, fairness: Any) -> list[Recording]:
+def _lasso(name: str, outcome: Any, fairness: Any) -> list[Recording]:
     where = f"liveness.{name}"
-    if not isinstance(finding, dict):
+    if not isinstance(outcome, dict):
         raise DamagedFile(f"{where} is not an object")
-    if finding.get("verdict") != "violated":
+    if outcome.get("verdict") != "violated":
         return []
-    lasso = _typed(finding, "lasso", dict, f"{where}.")
+    lasso = _typed(outcome, "lasso", dict, f"{where}.")
     states = [*_typed(lasso, "prefix", list, f"{where}.lasso."), *_typed(lasso, "cycle", list, f"{where}.lasso.")]
     _long_enough(states, f"{where}.lasso")
-    about = {"choice": finding.get("choice"), "fairness": fairness}
+    about = {"choice": outcome.get("choice"), "fairness": fairness}
     return [_promised(name, states, lasso.get("loop"), about, from_json, where)]
 
 

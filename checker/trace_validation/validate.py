@@ -23,7 +23,7 @@ from isrcheck.checker.trace_validation.validation_result import (
     MatchedLines,
     resembled,
 )
-from isrcheck.checker.trace_validation.validation_search import Found, Limits, Node, Tell, search
+from isrcheck.checker.trace_validation.validation_search import Limits, Node, SearchResult, Tell, search
 from isrcheck.model.language.errors import EvaluationError, ModelError
 from isrcheck.model.semantics.concrete_state import holds
 from isrcheck.model.semantics.concrete_values import State
@@ -71,7 +71,7 @@ def explain(
     return answer
 
 
-def _fill(answer: Answer, asked: Question, found: Found) -> None:
+def _fill(answer: Answer, asked: Question, found: SearchResult) -> None:
     if found.end is not None:
         answer.explanation = explained(answer.model, asked, found.end)
         answer.verdict = "explained"
@@ -193,7 +193,7 @@ def _first_violations(
     return found, tuple(unasked)
 
 
-def _frontier(asked: Question, found: Found, at_most: int) -> Frontier | None:
+def _frontier(asked: Question, found: SearchResult, at_most: int) -> Frontier | None:
     if not found.furthest:
         return None
     refusing = Refusing(asked, found.furthest)

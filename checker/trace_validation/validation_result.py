@@ -164,10 +164,10 @@ class Frontier:
     """One of the states that explain the most lines, the story that leads to it, and the next line of each lane.
 
     `matched` has one entry for each state of the trace. `states` counts this state and the other states in
-    `Found.furthest` (`validation_search.py`) that explain exactly the same lines. `waiting` has the next lines that
-    must wait for a line that is not explained. `refused` has all other next lines. They cannot happen in the counted
-    states, or the search stopped before it tried them. `nearest` has action instances that are enabled at the end of
-    the story. Instances of the next lines' actions come first.
+    `SearchResult.furthest` (`validation_search.py`) that explain exactly the same lines. `waiting` has the next lines
+    that must wait for a line that is not explained. `refused` has all other next lines. They cannot happen in the
+    counted states, or the search stopped before it tried them. `nearest` has action instances that are enabled at the
+    end of the story. Instances of the next lines' actions come first.
     """
 
     trace: Trace

@@ -29,7 +29,7 @@ from isrcheck.model.semantics.transition_system import Label
 BATCH: Final = 256
 """At most this many states are expanded together. Expanding one state takes nearly as long as expanding a hundred."""
 FURTHEST: Final = 256
-"""`Found.furthest` has at most this many of the nodes that explain the most lines."""
+"""`SearchResult.furthest` has at most this many of the nodes that explain the most lines."""
 NODES: Final = 2_000_000
 """The default limit on visited nodes."""
 
@@ -72,7 +72,7 @@ class Node:
 
 
 @dataclass
-class Found:
+class SearchResult:
     """The result of a search. `end` is the last node of an explanation, or None if the search found no explanation.
 
     `stopped` names the limit or interruption that ended the search early. `furthest` has at most `FURTHEST` of the
@@ -100,7 +100,7 @@ class Limits:
     seconds: float | None = None
 
 
-def search(question: Question, at_most: int, limits: Limits = Limits(), tell: Tell | None = None) -> Found:
+def search(question: Question, at_most: int, limits: Limits = Limits(), tell: Tell | None = None) -> SearchResult:
     """Searches for an explanation with at most `at_most` hidden steps in a row."""
     seeking = _Search(question, at_most, limits, tell)
     try:
@@ -113,7 +113,7 @@ def search(question: Question, at_most: int, limits: Limits = Limits(), tell: Te
 class _Search:
     def __init__(self, question: Question, at_most: int, limits: Limits, tell: Tell | None) -> None:
         self.question, self.at_most, self.limits, self.tell = question, at_most, limits, tell
-        self.found = Found()
+        self.found = SearchResult()
         self.began = time.perf_counter()
         self.hidden = {question.numbers[x] for x in question.hidden if x in question.numbers}
         self.labels = [t.label for t in question.system.transitions]

@@ -72,7 +72,7 @@ def essence(result: Result) -> dict[str, Any]:
         data.pop(name, None)
     if data.get("forecast"):
         data["forecast"] = {"states": data["forecast"]["states"]}
-    return {**data, "evaluation": result.evaluation, "deadlock": result.deadlock, "findings": result.findings}
+    return {**data, "evaluation": result.evaluation, "deadlock": result.deadlock, "findings": result.invariants}
 
 
 # --- broken on purpose ----------------------------------------------------------------------------------------------

@@ -56,11 +56,11 @@ def test_a_recorded_trace_can_be_walked_to_its_violation() -> None:
     false = next(line for line in lines if "FALSE: " in line)
     assert "weak-isr" in false
     assert recorded.recording.name is not None
-    assert recorded.finding is not None
-    assert recorded.finding.instance is not None
+    assert recorded.invariant_result is not None
+    assert recorded.invariant_result.instance is not None
     evaluated = terminal.answer("i") or []
     at = evaluated.index(f"  FALSE       {recorded.recording.name}")
-    choice = ", ".join(f"{name} {value}" for name, value in recorded.finding.instance.choice)
+    choice = ", ".join(f"{name} {value}" for name, value in recorded.invariant_result.instance.choice)
     assert evaluated[at + 1].strip() == f"for {choice}"
 
 

@@ -262,8 +262,8 @@ def found(failing: Model, invariants: tuple[str, ...]) -> list[str]:
     """The verdict on each invariant. A search ends at the first violation, so further searches check the rest."""
     said, left = dict.fromkeys(invariants, "holds"), list(invariants)
     while left:
-        findings = check(failing, invariants=left, limits=LIMITS).findings
-        lengths = {name: finding.trace.length for name, finding in findings.items() if finding.trace is not None}
+        outcomes = check(failing, invariants=left, limits=LIMITS).invariants
+        lengths = {name: outcome.trace.length for name, outcome in outcomes.items() if outcome.trace is not None}
         said |= {name: f"violated {length}" for name, length in lengths.items()}
         left = [name for name in left if name not in lengths] if lengths else []
     return list(said.values())

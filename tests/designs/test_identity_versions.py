@@ -49,8 +49,8 @@ def test_a_cycle_that_no_counted_version_closes_is_found() -> None:
     asked: dict[str, Any] = {"profile": BARE, "invariants": [], "liveness": ["isr-settles"]}
     by_identity, counted = (check("v3", {**flaps, "versions": x}, **asked) for x in ("identity", "counted"))
     assert (by_identity.liveness["isr-settles"].verdict, by_identity.bounds["max_version"]) == ("violated", False)
-    finding = counted.liveness["isr-settles"]
-    assert (finding.verdict, finding.total("unfair_components"), counted.bounds["max_version"]) == ("holds", 0, True)
+    outcome = counted.liveness["isr-settles"]
+    assert (outcome.verdict, outcome.total("unfair_components"), counted.bounds["max_version"]) == ("holds", 0, True)
 
 
 def test_files_have_the_setting_only_where_it_is_not_the_default() -> None:

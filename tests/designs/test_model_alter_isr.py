@@ -74,7 +74,7 @@ def verdict(cls: Any, **settings: Any) -> tuple[str, int]:
     """The verdict at a model's settings, with the number of states or the length of the shortest trace."""
     found = check(cls, settings, profile="bare", limits=LIMITS)
     if found.verdict == "violated":
-        return "violated", min(f.trace.length for f in found.findings.values() if f.trace)
+        return "violated", min(f.trace.length for f in found.invariants.values() if f.trace)
     return found.verdict, found.distinct
 
 
@@ -120,7 +120,7 @@ def test_without_maximal_isr_a_committed_record_is_lost() -> None:
         invariants=("no-committed-loss",),
         limits=LIMITS,
     )
-    trace_ = found.findings["no-committed-loss"].trace
+    trace_ = found.invariants["no-committed-loss"].trace
     assert trace_ is not None
     assert trace_.length == 9
     assert str(trace_.steps[-1].label) == "become-leader-by-command(c=0, b=1, p=0)"

@@ -146,8 +146,8 @@ def test_what_holds_was_explored_to_the_end(design: str) -> None:
 def test_each_invariant_that_is_checked_is_checked_where_it_holds(design: str) -> None:
     verdicts: dict[str, set[str]] = {}
     for scenario in of(design):
-        for invariant, finding in recorded(scenario.name)["invariants"].items():
-            verdicts.setdefault(invariant, set()).add(finding["verdict"])
+        for invariant, outcome in recorded(scenario.name)["invariants"].items():
+            verdicts.setdefault(invariant, set()).add(outcome["verdict"])
     assert not [name for name, found in verdicts.items() if "holds" not in found]
 
 

@@ -29,8 +29,8 @@ def tables() -> list[list[list[str]]]:
 
 def verdict(design: str, settings: dict[str, Any], invariant: str) -> str:
     result = check(design, settings, profile="bare", invariants=[invariant], limits=LIMITS)
-    finding = result.findings[invariant]
-    return finding.verdict if finding.trace is None else f"{finding.verdict} {finding.trace.length}"
+    outcome = result.invariants[invariant]
+    return outcome.verdict if outcome.trace is None else f"{outcome.verdict} {outcome.trace.length}"
 
 
 SAME, CHANGED, REPEATED = tables()

@@ -16,7 +16,7 @@ from isrcheck.checker.cli import main
 from isrcheck.checker.engines.explicit.small_search import SmallSearch, TooLarge
 from isrcheck.checker.export import outside_check
 from isrcheck.checker.export.murphi import murphi
-from isrcheck.checker.export.outside_check import TOOLS, Found
+from isrcheck.checker.export.outside_check import TOOLS, ToolResult
 from isrcheck.checker.export.promela import promela
 from isrcheck.checker.kernel import column_operators, llvm_expressions, llvm_module, programs
 from isrcheck.checker.registry.loader import load_model_class
@@ -35,12 +35,12 @@ spin = pytest.param("spin", marks=pytest.mark.needs("spin"))
 rumur = pytest.param("rumur", marks=pytest.mark.needs("rumur"))
 
 
-def by_tool(tool: str, system: TransitionSystem) -> Found:
+def by_tool(tool: str, system: TransitionSystem) -> ToolResult:
     with tempfile.TemporaryDirectory() as folder:
         return TOOLS[tool](system, Path(folder), 100, 1 << 32, 0)
 
 
-def essence(found: Found) -> tuple[int, int, bool]:
+def essence(found: ToolResult) -> tuple[int, int, bool]:
     return found.distinct, found.generated, found.violated
 
 
@@ -309,8 +309,8 @@ def test_a_tool_that_is_missing_ends_in_one_line(monkeypatch: pytest.MonkeyPatch
 
 
 def test_a_difference_ends_with_exit_code_10(monkeypatch: pytest.MonkeyPatch) -> None:
-    def other(*_: object) -> Found:
-        return Found("spin", "0", 9_044, 21_447, True)
+    def other(*_: object) -> ToolResult:
+        return ToolResult("spin", "0", 9_044, 21_447, True)
 
     monkeypatch.setitem(TOOLS, "spin", other)
     monkeypatch.setattr("isrcheck.checker.export.outside_check.installed", lambda: ("spin",))

@@ -28,9 +28,9 @@ def verdicts() -> dict[str, set[str]]:
     """The recorded verdicts on each invariant in the scenarios of V2."""
     found: dict[str, set[str]] = {name: set() for name in OURS}
     for path in ROOT.glob("counterexamples/**/v2-*/expected.json"):
-        for name, finding in json.loads(path.read_text())["invariants"].items():
+        for name, outcome in json.loads(path.read_text())["invariants"].items():
             if name in OURS:
-                found[name].add(finding["verdict"])
+                found[name].add(outcome["verdict"])
     return found
 
 

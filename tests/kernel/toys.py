@@ -129,7 +129,7 @@ State = tuple[int, ...]
 
 
 @dataclass
-class Found:
+class Explored:
     """The result of a search by `explore`, in the form of `Exploration`."""
 
     levels: list[list[State]] = field(default_factory=list)
@@ -154,9 +154,9 @@ def successors(of: TransitionSystem, state: State) -> list[tuple[int, State]]:
     return found
 
 
-def explore(of: TransitionSystem) -> Found:
+def explore(of: TransitionSystem) -> Explored:
     """Explores everything, level by level. Violations do not end the search, and failures are not detected."""
-    found, known = Found(), set[State]()
+    found, known = Explored(), set[State]()
     pending = list(of.initial)
     while pending:
         level = len(found.levels) + 1

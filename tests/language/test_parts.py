@@ -70,7 +70,7 @@ def test_a_model_has_the_variables_settings_and_beginnings_of_all_its_parts() ->
     result = check(Room, {"most": 2})
     assert result.verdict == "violated"
     # One lamp of two is lit at first: that a switch puts out what is lit is one step, and 1 + 2 states come of it.
-    trace = result.findings["somebody-sees"].trace
+    trace = result.invariants["somebody-sees"].trace
     assert trace is not None
     assert trace.length == 2
 

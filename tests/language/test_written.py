@@ -348,7 +348,7 @@ TEXT = "every b: s.log[b].length < 2 or s.replica[b].leader_epoch == 0"
 @pytest.mark.parametrize("engine", ["local", "reference", "symbolic"])
 def test_engines_find_a_violation_of_a_text_at_the_same_length(engine: str) -> None:
     result = check("kip-101", {"replicas": 2}, invariants=[TEXT], engine=engine)
-    found = result.findings[TEXT]
+    found = result.invariants[TEXT]
     assert (result.verdict, found.verdict) == ("violated", "violated")
     assert found.trace is not None
     assert found.trace.length == 6  # an election, a request, two records of the second epoch: and no shorter way

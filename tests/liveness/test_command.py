@@ -127,14 +127,19 @@ def test_what_never_happens_exits_13_and_is_told(lamp: Path, tmp_path: Path) -> 
     data = read(out)
     assert (data["verdict"], data["exit_code"], data["invariants"]["is-shut"]) == ("violated", 13, {"verdict": "holds"})
     assert data["fairness"] == {"default": "weak", "strong": [], "weak": [], "unfair": []}
-    finding = data["liveness"]["second-day"]
-    assert (finding["verdict"], finding["kind"], finding["asked"], finding["fair_components"]) == (
+    invariant_outcome = data["liveness"]["second-day"]
+    assert (
+        invariant_outcome["verdict"],
+        invariant_outcome["kind"],
+        invariant_outcome["asked"],
+        invariant_outcome["fair_components"],
+    ) == (
         "violated",
         "eventually",
         1,
         1,
     )
-    lasso = finding["lasso"]
+    lasso = invariant_outcome["lasso"]
     assert (lasso["loop"], len(lasso["prefix"]), [x["action"] for x in lasso["cycle"]]) == (0, 1, ["turn", "turn"])
     assert lasso["kept"] == [{"obligation": "rise()", "disabled_in": 1}]
 
@@ -207,9 +212,9 @@ def test_a_limit_or_an_interruption_leaves_it_open(lamp: Path, monkeypatch: pyte
 
         monkeypatch.setattr(region.Allowance, "take", take)
         result = check(str(lamp), liveness=["second-day"], limits=Limits(memory=1 << 30))
-        finding = result.liveness["second-day"]
-        assert (finding.verdict, result.verdict) == ("incomplete", "incomplete")
-        return finding.verdict, finding.why or "", result.exit_code
+        invariant_outcome = result.liveness["second-day"]
+        assert (invariant_outcome.verdict, result.verdict) == ("incomplete", "incomplete")
+        return invariant_outcome.verdict, invariant_outcome.why or "", result.exit_code
 
     needs = "it needs 12 more bytes than there are (--max-memory)"
     assert asked(region.NotAllowed("memory", 12)) == ("incomplete", needs, 152)
@@ -245,7 +250,7 @@ def test_wherever_it_ends_nothing_holds_and_what_was_found_stays(
     for place in range(1, most + 1):
         taken[0], refused[0] = 0, place
         result = check(str(lamp), **asked)
-        assert (result.findings["is-shut"].verdict, result.levels) == ("holds", whole.levels)
+        assert (result.invariants["is-shut"].verdict, result.levels) == ("holds", whole.levels)
         assert (result.liveness["shines"].verdict, result.verdict) == ("incomplete", "incomplete")
         assert result.exit_code == (130 if isinstance(error, KeyboardInterrupt) else 152)
 

@@ -36,5 +36,5 @@ def test_a_column_is_what_a_design_answers(name: str) -> None:
     result = check(name, invariants=[], liveness=["all"], keep_going=True)
     assert f"({result.distinct:,})" in HEAD[COLUMNS[name]]
     for cells in TABLE:
-        finding = result.liveness.get(cells[0].strip("`"))
-        assert cells[COLUMNS[name]] == said(finding), cells[0]
+        outcome = result.liveness.get(cells[0].strip("`"))
+        assert cells[COLUMNS[name]] == said(outcome), cells[0]

@@ -16,7 +16,7 @@ import pytest
 
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.results.exploration import Limits
-from isrcheck.checker.results.result import PropertyFinding, Result
+from isrcheck.checker.results.result import PropertyResult, Result
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.profiles import BARE
 from tests.marks import EXHAUSTIVE, one_in
@@ -135,19 +135,19 @@ def found_by(
 
 def require(
     model: str, settings: dict[str, Any], name: str, fairness: Fairness, row: Row, limits: Limits = Limits()
-) -> PropertyFinding:
+) -> PropertyResult:
     result = found_by(model, tuple(settings.items()), name, fairness, limits)
-    finding = result.liveness[name]
-    found = finding.asked[row.choice]
+    outcome = result.liveness[name]
+    found = outcome.asked[row.choice]
     cyclic = found.unfair_components + found.fair_components
     seen = (result.distinct, found.region, found.fair_ends, found.excused_ends, cyclic, found.fair_components)
     assert seen == (row.states, row.region, row.ends, row.excused, row.cyclic, row.fair)
     assert found.fair_states == row.fair_states
     if row.prefix is not None:
-        assert finding.trace is not None
-        assert finding.trace.loop == row.prefix - 1
-        assert finding.trace.length == row.prefix + row.cycle
-    return finding
+        assert outcome.trace is not None
+        assert outcome.trace.loop == row.prefix - 1
+        assert outcome.trace.length == row.prefix + row.cycle
+    return outcome
 
 
 @pytest.mark.parametrize("name", TABLE)
@@ -173,17 +173,17 @@ def test_a_large_figure_is_as_known(name: str) -> None:
 
 
 def test_the_isr_flaps_for_ever_around_a_replica_that_was_closed() -> None:
-    finding = require(*TABLE["a queue of one partition"])
-    assert finding.trace is not None
-    cycle = [str(step.label) for step in finding.trace.steps[-2:]]
+    outcome = require(*TABLE["a queue of one partition"])
+    assert outcome.trace is not None
+    cycle = [str(step.label) for step in outcome.trace.steps[-2:]]
     assert cycle == ["shrink-isr(p=0, b=0, follower=1)", "expand-isr(p=0, b=0, follower=1)"]
-    assert finding.kept == (("commit(p=0, b=0)", 14), ("write-reassigned-isr(p=0, b=0)", 14))
+    assert outcome.kept == (("commit(p=0, b=0)", 14), ("write-reassigned-isr(p=0, b=0)", 14))
 
 
 def test_a_property_that_holds_names_the_promises_that_it_needs() -> None:
-    finding = require(*TABLE["kip-320 2/2/2/2"])
+    outcome = require(*TABLE["kip-320 2/2/2/2"])
     raised = ["fenced-follower-fetch", "fenced-leader-inc-high-watermark", "fenced-leader-shrink-isr"]
-    assert finding.fairness_used == raised
+    assert outcome.fairness_used == raised
     others = {"become-leader", "fenced-become-follower-and-truncate", "fenced-leader-expand-isr"}
     model, settings, name, _, row = TABLE["kip-320 2/2/2/2"]
     require(model, settings, name, Fairness(unfair=frozenset(others)), row)
@@ -197,5 +197,5 @@ def test_a_property_that_holds_names_the_promises_that_it_needs() -> None:
 
 def test_quiescence_does_not_see_a_livelock() -> None:
     result = check("v2", ONE_QUEUE, profile=BARE, invariants=["nothing-awaits-acknowledgement"], liveness=[COMMITS])
-    assert result.findings["nothing-awaits-acknowledgement"].verdict == "holds"
+    assert result.invariants["nothing-awaits-acknowledgement"].verdict == "holds"
     assert (result.liveness[COMMITS].verdict, result.exit_code) == ("violated", 13)

@@ -60,8 +60,8 @@ def wall(folder: Path, **parts: str) -> Path:
 
 
 def verdict(file: Path, **asked: Any) -> tuple[str, int, int]:
-    finding = check(str(file), liveness=["all-is-counted"], **asked).liveness["all-is-counted"]
-    return finding.verdict, finding.total("fair_ends") + finding.total("fair_components"), finding.total("excused")
+    outcome = check(str(file), liveness=["all-is-counted"], **asked).liveness["all-is-counted"]
+    return outcome.verdict, outcome.total("fair_ends") + outcome.total("fair_components"), outcome.total("excused")
 
 
 def test_healing_is_weakly_fair_unless_something_else_is_said(tmp_path: Path) -> None:
@@ -262,4 +262,4 @@ def test_a_property_is_inherited_as_an_action_is() -> None:
             return True
 
     found = check(type("Lamp", (Light,), {"__doc__": "A lamp."}), liveness=["all"]).liveness
-    assert {name: finding.verdict for name, finding in found.items()} == {"rests": "violated", "shines": "holds"}
+    assert {name: outcome.verdict for name, outcome in found.items()} == {"rests": "violated", "shines": "holds"}

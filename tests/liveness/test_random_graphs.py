@@ -35,22 +35,22 @@ def require_true(seed: int, by: Callable[[int], Graph] = drawn) -> set[str]:
     result, brute, seen = asked(seed, 1, LARGE if seed % 2 else Limits(), by), Brute(by(seed)), set[str]()
     assert result.levels == [list(brute.levels().values()).count(k + 1) for k in range(result.depth)]
     for name in KINDS:
-        finding = result.liveness[name]
+        outcome = result.liveness[name]
         if name == "goes-on":
-            assert (finding.verdict == "violated") == brute.leaves_what_is_stable(), (seed, name)
+            assert (outcome.verdict == "violated") == brute.leaves_what_is_stable(), (seed, name)
             continue
-        truth, (found,) = brute.truth(name), finding.asked
-        assert (finding.verdict == "violated") == bool(truth.ends | truth.fair), (seed, name)
+        truth, (found,) = brute.truth(name), outcome.asked
+        assert (outcome.verdict == "violated") == bool(truth.ends | truth.fair), (seed, name)
         assert found.region == len(truth.region), (seed, name)
         assert found.fair_ends == len(truth.ends), (seed, name)
         assert found.fair_states == len(truth.fair), (seed, name)
         assert found.excused_ends == len(truth.raw_ends - truth.ends), (seed, name)
         assert found.vacuous == (not truth.region), (seed, name)
-        if finding.trace is not None:
-            assert finding.trace.loop is not None
-            assert finding.trace.loop + 1 == truth.prefix, (seed, name)
-            assert reported(finding.trace) == brute.lasso(truth), (seed, name)
-            seen.add(f"{name} {'stays' if finding.trace.stays else 'goes round'}")
+        if outcome.trace is not None:
+            assert outcome.trace.loop is not None
+            assert outcome.trace.loop + 1 == truth.prefix, (seed, name)
+            assert reported(outcome.trace) == brute.lasso(truth), (seed, name)
+            seen.add(f"{name} {'stays' if outcome.trace.stays else 'goes round'}")
         elif found.unfair_components:
             seen.add(f"{name} unfair")
         seen |= {f"{name} excused"} if found.excused else set()
@@ -64,17 +64,17 @@ def require_true_so_far(seed: int, states: int) -> set[str]:
         return seen
     assert result.distinct > states
     for name in set(KINDS) - {"goes-on"}:
-        truth, finding = brute.truth(name, result.depth - 1), result.liveness[name]
-        assert finding.verdict == ("violated" if truth.ends | truth.fair else "incomplete"), (seed, name)
-        seen.add(finding.verdict)
-        if finding.trace is not None:
-            assert not finding.canonical
-            assert finding.trace.loop is not None
-            assert finding.trace.loop + 1 == truth.prefix, (seed, name)
+        truth, outcome = brute.truth(name, result.depth - 1), result.liveness[name]
+        assert outcome.verdict == ("violated" if truth.ends | truth.fair else "incomplete"), (seed, name)
+        seen.add(outcome.verdict)
+        if outcome.trace is not None:
+            assert not outcome.canonical
+            assert outcome.trace.loop is not None
+            assert outcome.trace.loop + 1 == truth.prefix, (seed, name)
             assert brute.truth(name).prefix is not None
         else:
-            assert finding.asked == ()
-            assert finding.why == "only a whole exploration says what must happen: the search did not finish"
+            assert outcome.asked == ()
+            assert outcome.why == "only a whole exploration says what must happen: the search did not finish"
             missed = brute.truth(name)
             seen |= {"missed"} if missed.ends | missed.fair else set()
     return seen

@@ -48,8 +48,8 @@ def test_orbits_are_not_taken_for_states(fairness: Fairness, verdict: str, compo
     plain, by_orbits = asked(fairness, False), asked(fairness, True)
     assert (plain.distinct, by_orbits.distinct) == (6_787, 1_165)
     assert by_orbits.liveness == plain.liveness
-    finding = by_orbits.liveness["true-leader-commits-its-log"]
-    assert (finding.verdict, finding.total("fair_components")) == (verdict, components)
+    outcome = by_orbits.liveness["true-leader-commits-its-log"]
+    assert (outcome.verdict, outcome.total("fair_components")) == (verdict, components)
 
 
 class Turns(Model):

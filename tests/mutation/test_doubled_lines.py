@@ -40,7 +40,7 @@ def test_what_was_sent_is_forgotten_at_a_crash_or_at_the_start(actions: list[str
     for action in actions:
         cls = without_forgetting(cls, action, "stop" if action == "crash" else "begin_session")
     result = check(cls, scenario.settings, profile="bare", invariants=scenario.invariants, workers=1)
-    assert {n: f.trace.length for n, f in result.findings.items() if f.trace is not None} == lengths
+    assert {n: f.trace.length for n, f in result.invariants.items() if f.trace is not None} == lengths
     assert result.verdict == ("violated" if lengths else "holds")
 
 
@@ -71,4 +71,4 @@ def test_a_command_makes_a_leader_once_by_its_epoch_or_for_it_is_gone(
     names = ["epoch-starts-before-its-records", "isr-has-what-is-committed"]
     settings = {**MADE_TWICE, "truncation": "kip-320"}
     result = check(cls, settings, profile="bare", invariants=names, keep_going=True, workers=1)
-    assert {n: f.trace.length for n, f in result.findings.items() if f.trace is not None} == lengths
+    assert {n: f.trace.length for n, f in result.invariants.items() if f.trace is not None} == lengths

@@ -53,7 +53,7 @@ def lengths(cls: type[Model], settings: dict[str, Any], names: list[str]) -> dic
     """The violated invariants, each with the length of its trace in states."""
     result = check(cls, settings, profile="bare", invariants=names, keep_going=True, workers=1)
     assert result.reason is None
-    return {n: f.trace.length for n, f in result.findings.items() if f.trace is not None}
+    return {n: f.trace.length for n, f in result.invariants.items() if f.trace is not None}
 
 
 # --- v1, v2: what truncation to the high watermark hides, or that a fetch is one step ---------------------------------

@@ -137,7 +137,7 @@ def test_the_reference_engine_says_the_same_of_every_mutant(model: str, cls: typ
         result = check(
             mutant, settings, profile="bare", invariants=INVARIANTS[model], engine="reference", limits=LIMITS
         )
-        names = {n: f.trace.length for n, f in result.findings.items() if f.trace is not None}
+        names = {n: f.trace.length for n, f in result.invariants.items() if f.trace is not None}
         if verdict.outcome == "killed":
             assert {n for n, length in names.items() if length == verdict.length} == set(verdict.killed_by), verdict
         elif verdict.outcome == "forbids":

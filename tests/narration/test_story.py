@@ -76,13 +76,13 @@ def test_the_json_of_a_check_and_of_a_replay_has_the_story(tmp_path: Path) -> No
     found, walked = json.loads(checked.read_text()), json.loads(replayed.read_text())
     for data in (found, walked):
         Draft202012Validator(SCHEMA).validate(data)
-    finding, story = found["invariants"]["weak-isr"], walked["traces"][0]["story"]
-    reported = [(step["lane"], step["sentence"]) for step in finding["trace"][1:]]
+    outcome, story = found["invariants"]["weak-isr"], walked["traces"][0]["story"]
+    reported = [(step["lane"], step["sentence"]) for step in outcome["trace"][1:]]
     assert reported == [(step["lane"], step["sentence"]) for step in story["steps"]]
-    assert finding["why"]["choice"] == {"leader": 0, "member": 1, "offset": 0}
-    assert finding["why"]["reads"]["log[1]"] == []
-    assert finding["why"]["last_held"]["state"] == 8
-    assert finding["why"]["reasons"] == walked["traces"][0]["why"]["reasons"]
+    assert outcome["why"]["choice"] == {"leader": 0, "member": 1, "offset": 0}
+    assert outcome["why"]["reads"]["log[1]"] == []
+    assert outcome["why"]["last_held"]["state"] == 8
+    assert outcome["why"]["reasons"] == walked["traces"][0]["why"]["reasons"]
 
 
 RECORDS = (DrawnRecord(0, 0, 0), DrawnRecord(1, 1, 2))

@@ -103,7 +103,7 @@ def chosen(row: Row, scenario: Scenario) -> tuple[str, ...] | None:
     if row["--invariant"] == "no":
         return scenario.invariants
     found = [name for name in scenario.lengths if name != "deadlock"]
-    return tuple(found) or (list(plain(scenario.name, False, False, scenario.invariants).findings)[-1],)
+    return tuple(found) or (list(plain(scenario.name, False, False, scenario.invariants).invariants)[-1],)
 
 
 def words_of(row: Row, scenario: Scenario, folder: Path) -> list[str]:

@@ -29,7 +29,7 @@ def result() -> Result:
 
 @pytest.fixture(scope="module")
 def trace(result: Result) -> Trace:
-    found = result.findings["weak-isr"].trace
+    found = result.invariants["weak-isr"].trace
     assert found is not None
     return found
 

@@ -23,7 +23,7 @@ def sized(model: str, profile: str) -> dict[str, Any]:
 def size_of(result: Result) -> dict[str, Any]:
     """The data to record about a complete search."""
     assert result.reason is None, result.reason
-    lengths = {name: finding.trace.length for name, finding in result.findings.items() if finding.trace is not None}
+    lengths = {name: outcome.trace.length for name, outcome in result.invariants.items() if outcome.trace is not None}
     return {"verdict": result.verdict, "states": result.distinct, "depth": result.depth, "lengths": lengths}
 
 

@@ -91,7 +91,7 @@ def test_a_plain_check_says_what_a_lossy_crash_does(design: str) -> None:
     sentence = profiles_of(load_model_class(design).cls)["plain"].sentence
     (said,) = re.findall(r"with (lossy_crashes=.*) a committed record is lost, in (\d+) states", sentence)
     settings = {name: int(value) for name, value in (word.split("=") for word in said[0].split())}
-    trace = check(design, settings, invariants=["no-committed-loss"]).findings["no-committed-loss"].trace
+    trace = check(design, settings, invariants=["no-committed-loss"]).invariants["no-committed-loss"].trace
     assert (trace and trace.length) == int(said[1])
 
 

@@ -56,7 +56,7 @@ def test_what_is_proved_of_a_random_model_holds(source: str, k: int) -> None:
     traced(cls)
     proved = induction(loaded(cls), {}, None, k, LIMITS)
     searched = check(cls, engine="reference", keep_going=True, limits=Limits(states=2000))
-    broken = [name for name, f in searched.findings.items() if f.verdict == "violated"]
+    broken = [name for name, f in searched.invariants.items() if f.verdict == "violated"]
     if proved.verdict == "proved":
         assert not broken
     if proved.verdict == "violated" and searched.verdict != "incomplete":

@@ -58,7 +58,7 @@ MUTANTS = [
 )
 def test_a_mutant_violates_and_is_not_proved(mutant: type[Model], invariant: str, length: int, action: str) -> None:
     settings = bounds("3/2/2/2")
-    found = check(mutant, settings, invariants=[invariant], limits=LIMITS).findings[invariant]
+    found = check(mutant, settings, invariants=[invariant], limits=LIMITS).invariants[invariant]
     assert found.trace is not None
     assert found.trace.length == length
     result = attempt(mutant, bounds("2/2/2/2"), Kip320Proof)

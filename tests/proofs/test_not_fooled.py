@@ -22,7 +22,7 @@ from tests.proofs.holes import ChoosesSomeProof, CounterProof, NamingProof, Nest
 
 def violated_at(model: type[Model], top: int, invariant: str = "fine") -> bool:
     found = check(model, {"top": top}, invariants=[invariant], engine="reference", limits=LIMITS)
-    return found.findings[invariant].verdict == "violated"
+    return found.invariants[invariant].verdict == "violated"
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def broken(model: type[Model], top: int) -> bool:
         found = check(model, {"top": top}, invariants=["fine"], engine="reference", limits=LOOK)
     except ModelError:
         return False
-    return found.findings["fine"].verdict == "violated" or found.evaluation is not None
+    return found.invariants["fine"].verdict == "violated" or found.evaluation is not None
 
 
 def refuted(source: str) -> bool:

@@ -65,14 +65,14 @@ def test_kafka_models_have_the_states_and_shortest_violations_of_tlc(engine: str
     settings = settings_of(bounds, "replicas", "log_size", "max_records", "max_leader_epoch")
     result = check(name, settings, invariants=INVARIANTS, engine=engine, keep_going=True)
     assert (result.distinct, result.depth) == (int(distinct), int(depth))
-    lengths = {n: f.trace.length if f.trace else None for n, f in result.findings.items()}
+    lengths = {n: f.trace.length if f.trace else None for n, f in result.invariants.items()}
     assert lengths == {
         "leader-in-isr": 1,
         "leader-in-isr-or-none": None,
         "strong-isr": None if strong == "-" else int(strong),
         "weak-isr": None if weak == "-" else int(weak),
     }
-    assert {f.verdict for f in result.findings.values() if f.trace is None} <= {"holds"}
+    assert {f.verdict for f in result.invariants.values() if f.trace is None} <= {"holds"}
 
 
 SLOW = {"3/1/2": EXHAUSTIVE, "3/2/2": RELEASE}
@@ -89,14 +89,14 @@ def test_async_isr_has_the_states_of_tlc(engine: str, row: list[str]) -> None:
     bounds, distinct, depth = row
     result = check("async-isr", settings_of(bounds, "replicas", "max_offset", "max_version"), engine=engine)
     assert (result.verdict, result.distinct, result.depth) == ("holds", int(distinct), int(depth))
-    assert result.findings.keys() == {"valid-high-watermark"}
+    assert result.invariants.keys() == {"valid-high-watermark"}
     assert result.rejected > 0
 
 
 def test_a_default_run_stops_at_the_end_of_the_level_of_the_first_violation() -> None:
     settings = settings_of("2/2/2/2", "replicas", "log_size", "max_records", "max_leader_epoch")
     result = check("truncate-to-hw", settings)
-    assert (result.exit_code, result.depth, result.findings["weak-isr"].verdict) == (12, 9, "violated")
-    assert result.findings["strong-isr"].verdict == "incomplete"
-    assert result.findings["strong-isr"].checked_depth == 9
+    assert (result.exit_code, result.depth, result.invariants["weak-isr"].verdict) == (12, 9, "violated")
+    assert result.invariants["strong-isr"].verdict == "incomplete"
+    assert result.invariants["strong-isr"].checked_depth == 9
     assert result.left == result.levels[-1]

@@ -12,7 +12,7 @@ from isrcheck.checker.trace_validation.line_matches import Question, question
 from isrcheck.checker.trace_validation.recording_file import Recording, recognised
 from isrcheck.checker.trace_validation.rejected_lines import Refusing
 from isrcheck.checker.trace_validation.validate import explained
-from isrcheck.checker.trace_validation.validation_search import Found, search
+from isrcheck.checker.trace_validation.validation_search import SearchResult, search
 from isrcheck.model.semantics.interpreter import Interpreter
 from tests.agreement.engines import traced
 from tests.agreement.profiles import examples
@@ -54,7 +54,7 @@ def test_a_walk_is_explained(source: str, seed: int) -> None:
     assert explained("random", wanted, answer.end).in_a_row <= at_most
 
 
-def compare(recording: Recording, interpreter: Interpreter, wanted: Question, at_most: int) -> Found:
+def compare(recording: Recording, interpreter: Interpreter, wanted: Question, at_most: int) -> SearchResult:
     answer = search(wanted, at_most)
     all_ways, failed = by_hand(recording, interpreter, at_most)
     assert (answer.end is not None) == (whole(recording) in all_ways)

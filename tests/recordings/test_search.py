@@ -9,7 +9,7 @@ import pytest
 
 from isrcheck.checker.trace_validation.line_matches import question
 from isrcheck.checker.trace_validation.recording_file import recognised
-from isrcheck.checker.trace_validation.validation_search import Found, Limits, search
+from isrcheck.checker.trace_validation.validation_search import Limits, SearchResult, search
 from isrcheck.model.language import Model, action, constraint, number
 from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.tracing import trace
@@ -41,7 +41,7 @@ def asked(
     limits: Limits = Limits(),
     complete: tuple[str, ...] = (),
     model: Stairs = Stairs(),
-) -> Found:
+) -> SearchResult:
     """The result of the search for a recording in which steps up are hidden."""
     header = {"recording": 1, "lanes": ["climber", "painter"], "hidden": ["up"], "complete": [*complete]}
     recording = recognised("\n".join(json.dumps(x) for x in (header, *lines)).encode())

@@ -116,8 +116,8 @@ def test_an_unfinished_search_says_nothing(clock: Path, tmp_path: Path) -> None:
     assert outcome.out.startswith(
         "INCOMPLETE  clock:Hands: more than 3 states (--max-states); no violation in 4 states"
     )
-    finding = read(tmp_path / "out.json")["invariants"]["refines-clock:Clock"]
-    assert finding == {"verdict": "incomplete", "checked_depth": 4}
+    invariant_outcome = read(tmp_path / "out.json")["invariants"]["refines-clock:Clock"]
+    assert invariant_outcome == {"verdict": "incomplete", "checked_depth": 4}
 
 
 def test_a_specification_with_too_many_states_is_given_up(clock: Path, monkeypatch: pytest.MonkeyPatch) -> None:

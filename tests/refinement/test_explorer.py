@@ -65,7 +65,7 @@ def test_a_counterexample_is_walked_to_the_step_that_is_refused() -> None:
     """The explored model has the history that the mapping reads, and its trace is the trace of `refine`."""
     sizes = {"replicas": 2, "log_size": 3, "max_records": 3}
     found = refine("kip-101", sizes, profile="bare", specification="replicated-log")
-    trace = found.result.findings[found.name].trace
+    trace = found.result.invariants[found.name].trace
     assert trace is not None
     options = [text for name, value in sizes.items() for text in ("-s", f"{name}={value}")]
     arguments = ["explore", "kip-101", "--profile", "bare", *options, "--spec", "replicated-log", "--terminal"]

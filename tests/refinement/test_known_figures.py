@@ -96,7 +96,7 @@ def test_a_design_is_a_replicated_log(name: str) -> None:
 def test_a_design_is_none(name: str) -> None:
     model, settings, row = FAILS[name]
     found = asked(model, settings)
-    trace = found.result.findings[f"refines-{LOG}"].trace
+    trace = found.result.invariants[f"refines-{LOG}"].trace
     assert trace is not None
     assert (found.result.exit_code, trace.length, str(trace.steps[-1].label)) == (12, row.length, row.last)
     assert [(c.path, c.old, c.new) for c in found.refused] == [(row.breaks, "true", "false")]
@@ -106,7 +106,7 @@ def test_a_design_is_none(name: str) -> None:
 
 def test_what_a_true_leader_has_is_not_what_zombies_commit() -> None:
     """kip-101 refines although `strong-isr` is violated: a log does not depend on a deposed leader's high watermark."""
-    assert check("kip-101", published(2, 2, 2, 2)).findings["strong-isr"].verdict == "violated"
+    assert check("kip-101", published(2, 2, 2, 2)).invariants["strong-isr"].verdict == "violated"
     assert asked("kip-101", published(2, 2, 2, 2)).result.verdict == "holds"
 
 
@@ -129,7 +129,7 @@ def test_history_restricts_no_step(name: str) -> None:
 def test_what_readers_are_shown_may_be_less_after_a_failover() -> None:
     """KIP-207: a new leader does not know yet what is committed, and kip-320 lets it answer nevertheless."""
     found = asked("kip-320", published(2, 2, 2, 2), specification_settings={"end_offsets": "never-fall"})
-    trace = found.result.findings[f"refines-{LOG}"].trace
+    trace = found.result.invariants[f"refines-{LOG}"].trace
     assert trace is not None
     # The prototype had the same 12 states with "committed is what lies below the greatest high watermark".
     assert (trace.length, trace.steps[-1].label.action) == (12, "fenced-follower-fetch")  # type: ignore[union-attr]
@@ -145,7 +145,7 @@ def test_a_majority_is_a_replicated_log_too() -> None:
     sizes = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
     assert asked("majority", sizes).result.verdict == "holds"
     found = asked(*of_scenario("majority-vote-for-the-longest-log"))
-    trace = found.result.findings[f"refines-{LOG}"].trace
+    trace = found.result.invariants[f"refines-{LOG}"].trace
     assert trace is not None
     assert trace.length == 14  # as `elected-leader-has-what-is-committed` of that scenario
 
@@ -155,7 +155,7 @@ def test_a_commit_may_be_several_steps_of_the_log() -> None:
     settings = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
     assert asked("v3", settings, steps=2).result.verdict == "holds"
     found = asked("v3", settings, steps=1)
-    trace = found.result.findings[f"refines-{LOG}"].trace
+    trace = found.result.invariants[f"refines-{LOG}"].trace
     assert trace is not None
     assert trace.steps[-1].label is not None
     assert trace.steps[-1].label.action == "commit"

@@ -14,7 +14,7 @@ import pytest
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.analysis.refinement.refinement_check import refine
 from isrcheck.checker.analysis.refinement.refinement_result import Refined
-from isrcheck.checker.results.result import PropertyFinding
+from isrcheck.checker.results.result import PropertyResult
 from isrcheck.model.language import (
     Model,
     action,
@@ -119,11 +119,11 @@ def both(seed: int) -> tuple[Refined, Graph]:
     return answer, replace(graph, **dict(zip(("first", "second"), map(frozenset, preimages), strict=True)))
 
 
-def reported(finding: PropertyFinding) -> Any:
+def reported(outcome: PropertyResult) -> Any:
     """A lasso as labels and states, with its loop and the reasons why it is fair."""
-    assert finding.trace is not None
-    steps = [(str(step.label), step.state) for step in finding.trace.steps]
-    return steps, finding.trace.loop, finding.kept, finding.shortest_cycle
+    assert outcome.trace is not None
+    steps = [(str(step.label), step.state) for step in outcome.trace.steps]
+    return steps, outcome.trace.loop, outcome.kept, outcome.shortest_cycle
 
 
 def require_true(seed: int) -> Counter[str]:
@@ -131,26 +131,26 @@ def require_true(seed: int) -> Counter[str]:
     answer, graph = both(seed)
     brute, seen = Brute(graph), Counter[str]()
     direct = check(graph.model(), invariants=[], liveness=["all"]).liveness
-    assert answer.result.findings[answer.name].verdict == "holds"
+    assert answer.result.invariants[answer.name].verdict == "holds"
     assert set(answer.result.liveness) == {*KINDS, "goes-on"}
     broken = answer.result.liveness["goes-on"]
     assert (broken.verdict == "violated") == brute.leaves_what_is_stable()
     for name in KINDS:
-        finding, truth = answer.result.liveness[name], brute.truth(name)
-        (found,) = finding.asked
-        assert (finding.verdict == "violated") == bool(truth.ends | truth.fair), (seed, name)
+        outcome, truth = answer.result.liveness[name], brute.truth(name)
+        (found,) = outcome.asked
+        assert (outcome.verdict == "violated") == bool(truth.ends | truth.fair), (seed, name)
         assert (found.region, found.fair_ends, found.fair_states) == (
             len(truth.region), len(truth.ends), len(truth.fair),
         ), (seed, name)  # fmt: skip
         assert found.excused_ends == len(truth.raw_ends - truth.ends), (seed, name)
-        seen[finding.verdict] += 1
-        if finding.trace is not None:
-            assert finding.trace.loop is not None
-            assert finding.trace.loop + 1 == truth.prefix, (seed, name)
-            assert reported(finding) == reported(direct[name])
+        seen[outcome.verdict] += 1
+        if outcome.trace is not None:
+            assert outcome.trace.loop is not None
+            assert outcome.trace.loop + 1 == truth.prefix, (seed, name)
+            assert reported(outcome) == reported(direct[name])
             places = [place for (place,) in answer.lassos[name]]
-            assert places == [table_of(seed)[step.state[0]] for step in finding.trace.steps]
-            seen["round" if not finding.trace.stays else "stays"] += 1
+            assert places == [table_of(seed)[step.state[0]] for step in outcome.trace.steps]
+            seen["round" if not outcome.trace.stays else "stays"] += 1
     codes = {"violated": 13, "holds": 0}
     worst = "violated" if any(f.verdict == "violated" for f in answer.result.liveness.values()) else "holds"
     assert (answer.result.verdict, answer.result.exit_code) == (worst, codes[worst])

@@ -41,9 +41,9 @@ def reported(trace: Trace) -> list[tuple[str, int]]:
 def compare(pair: Pair) -> str:
     """Compares an answer with the truth. Returns the kind of the outcome."""
     found, truth = asked(pair), pair.first_mistake()
-    finding = found.result.findings[found.name]
+    outcome = found.result.invariants[found.name]
     if truth is None:
-        assert (finding.verdict, found.result.exit_code, found.refused) == ("holds", Exit.HOLDS, ())
+        assert (outcome.verdict, found.result.exit_code, found.refused) == ("holds", Exit.HOLDS, ())
         assert found.result.distinct == len({x for _, new in pair.first.levels() for x in new})
         assert found.steps == len(pair.pairs())
         assert found.states == len({pair.table[b] for into, _ in pair.first.levels() for _, b in into})
@@ -52,20 +52,20 @@ def compare(pair: Pair) -> str:
     if kind == "nothing":
         failure = found.result.evaluation
         assert failure is not None
-        assert (found.result.exit_code, finding.verdict, failure.trace.length) == (75, "incomplete", level)
+        assert (found.result.exit_code, outcome.verdict, failure.trace.length) == (75, "incomplete", level)
         assert pair.table[failure.trace.steps[-1].state[0]] == NOTHING
         return "nothing"
     counted = [len(new) for _, new in list(pair.first.levels())[:level] if new]
-    assert (finding.verdict, found.result.exit_code, found.result.levels) == ("violated", Exit.VIOLATED, counted)
-    assert finding.trace is not None
-    assert finding.trace.length == level
-    states = [step.state[0] for step in finding.trace.steps]
+    assert (outcome.verdict, found.result.exit_code, found.result.levels) == ("violated", Exit.VIOLATED, counted)
+    assert outcome.trace is not None
+    assert outcome.trace.length == level
+    states = [step.state[0] for step in outcome.trace.steps]
     assert [2 * half + odd for half, odd in found.beside] == [pair.table[x] for x in states]
     assert found.refused
     # The same question as an invariant over states, with a history variable, has the same canonical trace.
-    whole = check(pair.models()[2], invariants=["is-whole"]).findings["is-whole"]
+    whole = check(pair.models()[2], invariants=["is-whole"]).invariants["is-whole"]
     assert whole.trace is not None
-    assert reported(finding.trace) == reported(whole.trace)
+    assert reported(outcome.trace) == reported(whole.trace)
     return f"refused {'at once' if level == 1 else 'by a step'}"
 
 
@@ -181,15 +181,15 @@ def test_a_refused_step_is_not_lost_where_another_cannot_be_judged(
         pair = drawn(seed)
         monkeypatch.setattr(Allowed, "leads", leads)
         found = asked(pair)
-        finding, truth = found.result.findings[found.name], pair.first_mistake()
+        outcome, truth = found.result.invariants[found.name], pair.first_mistake()
         if truth is not None and truth[0] == "refused" and truth[1] > 1 and first:
-            assert (finding.verdict, found.result.exit_code) == ("violated", Exit.VIOLATED)
-            assert finding.trace is not None
-            assert finding.trace.length == truth[1]
+            assert (outcome.verdict, found.result.exit_code) == ("violated", Exit.VIOLATED)
+            assert outcome.trace is not None
+            assert outcome.trace.length == truth[1]
             assert found.refused
-            seen["exact" if finding.canonical else "not the least"] += 1
+            seen["exact" if outcome.canonical else "not the least"] += 1
         elif not first and truth is None:
-            assert finding.verdict in ("incomplete", "holds")  # it holds where there is no step to judge
-            seen[finding.verdict] += 1
+            assert outcome.verdict in ("incomplete", "holds")  # it holds where there is no step to judge
+            seen[outcome.verdict] += 1
     assert min(seen.values()) >= 1, seen
     assert len(seen) >= 2 - (not first), seen

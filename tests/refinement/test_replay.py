@@ -69,8 +69,8 @@ def test_a_shipped_one_needs_no_file(tmp_path: Path) -> None:
 )
 def test_a_part_of_it_is_none(clock: Path, recorded: dict[str, Path], kept: slice, message: str) -> None:
     data = json.loads(recorded["json"].read_text())
-    finding = data["invariants"]["refines-clock:Clock"]
-    finding["trace"] = finding["trace"][kept]
+    invariant_outcome = data["invariants"]["refines-clock:Clock"]
+    invariant_outcome["trace"] = invariant_outcome["trace"][kept]
     recorded["json"].write_text(json.dumps(data))
     outcome = run("replay", recorded["json"], "--model", f"{clock}:Hands", "--quiet")
     assert outcome.code == 10

@@ -91,7 +91,7 @@ def asked(name: str, **specification_settings: Any) -> Refined:
 
 
 def length(found: Refined) -> int | None:
-    trace = found.result.findings[found.name].trace
+    trace = found.result.invariants[found.name].trace
     assert (found.result.exit_code == 12) == (trace is not None)
     return None if trace is None else trace.length
 
@@ -107,7 +107,7 @@ def lost(name: str) -> None:
         # It is what the invariant says of the same settings.
         about = scenario(name)
         missed = check(about.specification(), about.settings, invariants=["no-committed-loss"], profile="bare")
-        assert len(missed.findings["no-committed-loss"].trace.steps) == EARLIER[name]  # type: ignore[union-attr]
+        assert len(missed.invariants["no-committed-loss"].trace.steps) == EARLIER[name]  # type: ignore[union-attr]
     elif own is not None:
         assert length(found) == own
     elif length(found) != nowhere:  # KAFKA-1148 acknowledges what is not committed: no log does that

@@ -30,15 +30,15 @@ def same(model: str, settings: dict[str, Any] | None, specification: str, **aske
     assert orbits.result.orbits is not None
     assert (orbits.result.verdict, orbits.result.exit_code) == (plain.result.verdict, plain.result.exit_code)
     assert (orbits.states, orbits.steps, orbits.refused) == (plain.states, plain.steps, plain.refused)
-    ours, theirs = orbits.result.findings[orbits.name], plain.result.findings[plain.name]
+    ours, theirs = orbits.result.invariants[orbits.name], plain.result.invariants[plain.name]
     assert (reported(ours.trace), ours.reasons, ours.canonical) == (
         reported(theirs.trace),
         theirs.reasons,
         theirs.canonical,
     )
-    for name, finding in plain.result.liveness.items():
-        assert reported(orbits.result.liveness[name].trace) == reported(finding.trace)
-        assert orbits.result.liveness[name].verdict == finding.verdict
+    for name, outcome in plain.result.liveness.items():
+        assert reported(orbits.result.liveness[name].trace) == reported(outcome.trace)
+        assert orbits.result.liveness[name].verdict == outcome.verdict
     assert orbits.result.distinct < plain.result.distinct
     return plain, orbits
 
@@ -47,7 +47,7 @@ def test_a_refused_step_is_the_same() -> None:
     scenario = one("primary-backup-truncates-to-high-watermark")
     model, settings = scenario.specification(), dict(scenario.settings)
     plain, _ = same(model, settings, "replicated-log", profile="bare")
-    trace = plain.result.findings[plain.name].trace
+    trace = plain.result.invariants[plain.name].trace
     assert trace is not None
     assert trace.length == 15
 
@@ -55,7 +55,7 @@ def test_a_refused_step_is_the_same() -> None:
 def test_a_refused_step_is_the_same_where_no_flag_says_so() -> None:
     never = {"end_offsets": "never-fall"}
     plain, _ = same("kip-320", {"replicas": 2}, "replicated-log", profile="bare", specification_settings=never)
-    trace = plain.result.findings[plain.name].trace
+    trace = plain.result.invariants[plain.name].trace
     assert trace is not None
     assert trace.length == 12
 

@@ -56,12 +56,12 @@ def test_a_refused_step_is_told_as_an_invariant_is(recorded: dict[str, Path]) ->
 @pytest.mark.parametrize("form", [pytest.param("json", marks=pytest.mark.exhaustive), "itf"])
 def test_a_recorded_one_is_told_alike(recorded: dict[str, Path], form: str) -> None:
     (found,) = replay(recorded[form])
-    first = refine("kip-101", SIZES, profile="bare", specification="replicated-log").result.findings
+    first = refine("kip-101", SIZES, profile="bare", specification="replicated-log").result.invariants
     expected = first["refines-replicated-log"]
-    assert found.finding is not None
-    assert found.finding.reasons is not None
-    assert found.finding.reasons == expected.reasons
-    assert found.finding.instance == expected.instance
+    assert found.invariant_result is not None
+    assert found.invariant_result.reasons is not None
+    assert found.invariant_result.reasons == expected.reasons
+    assert found.invariant_result.instance == expected.instance
     reported = run("replay", recorded[form], "--control", "kip-279")
     assert reported.code == 12
     assert "refines-replicated-log is false there: The model does only what replicated-log allows." in reported.out
@@ -89,7 +89,7 @@ def test_the_control_of_a_scenario_is_told() -> None:
 def test_a_trace_of_one_state_has_no_reasons(clock: Path, tmp_path: Path) -> None:
     file = tmp_path / "out.json"
     assert asked(clock, "too-late", "--json", file).code == 12
-    (finding,) = read(file)["invariants"].values()
-    assert finding["length"] == 1
-    assert finding["why"]["reasons"] is None
+    (outcome,) = read(file)["invariants"].values()
+    assert outcome["length"] == 1
+    assert outcome["why"]["reasons"] is None
     assert run("replay", file, "--model", f"{clock}:Hands", "--quiet").code == 12

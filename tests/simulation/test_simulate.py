@@ -108,7 +108,7 @@ def test_walks_find_the_violations_of_scenarios(name: str, monkeypatch: pytest.M
     asked = {"invariants": scenario.invariants, "seed": 4, "walks": 50_000}
     found = simulate(scenario.specification(), scenario.settings, profile="bare", **asked)  # type: ignore[arg-type]
     assert (found.verdict, found.exit_code) == ("violated", 12)
-    lengths = {n: f.trace.length for n, f in found.findings.items() if f.trace is not None}
+    lengths = {n: f.trace.length for n, f in found.invariants.items() if f.trace is not None}
     proved = {n for n, how in found.extra["sampling"]["shortened"].items() if how["shortest"]}
     assert proved <= set(lengths) <= set(scenario.lengths)
     for violated in lengths:
@@ -116,19 +116,19 @@ def test_walks_find_the_violations_of_scenarios(name: str, monkeypatch: pytest.M
         assert violated not in proved or lengths[violated] == scenario.lengths[violated]
     monkeypatch.setattr(isrcheck.checker.analysis.simulate, "NEARBY", NOTHING_NEARBY)
     alone = simulate(scenario.specification(), scenario.settings, profile="bare", **asked)  # type: ignore[arg-type]
-    for violated, finding in alone.findings.items():
-        if finding.trace is not None:
+    for violated, outcome in alone.invariants.items():
+        if outcome.trace is not None:
             how = alone.extra["sampling"]["shortened"][violated]
-            assert scenario.lengths[violated] <= finding.trace.length == how["shortened"] <= how["walked"]
-            assert not finding.canonical
+            assert scenario.lengths[violated] <= outcome.trace.length == how["shortened"] <= how["walked"]
+            assert not outcome.canonical
             assert not how["shortest"]
 
 
 def test_the_canonical_trace_is_shown_where_a_small_search_finds_it() -> None:
     two = {"replicas": 2}
     ours, exact = simulate("kip-101", two, seed=1), check("kip-101", two)
-    assert ours.findings["weak-isr"].trace == exact.findings["weak-isr"].trace
-    assert ours.findings["weak-isr"].canonical
+    assert ours.invariants["weak-isr"].trace == exact.invariants["weak-isr"].trace
+    assert ours.invariants["weak-isr"].canonical
 
 
 def sampled(model: str, settings: dict[str, Any], seed: int) -> Sampled:
@@ -193,7 +193,7 @@ def test_circles_and_what_is_beside_the_point_are_left_away(tmp_path: Path) -> N
 
 def test_a_violation_outside_the_constraints_is_found(tmp_path: Path) -> None:
     result = simulate(adder(tmp_path), {"most": 2}, invariants=["second-stays"], seed=1, walks=5)
-    trace_ = result.findings["second-stays"].trace
+    trace_ = result.invariants["second-stays"].trace
     assert trace_ is not None
     assert trace_.length == 4  # three steps lead from 0 to 3
     assert result.extra["sampling"]["constraint_rejected"] > 0
@@ -201,8 +201,8 @@ def test_a_violation_outside_the_constraints_is_found(tmp_path: Path) -> None:
 
 def test_a_violation_in_the_first_state_needs_no_walk(tmp_path: Path) -> None:
     result = simulate(adder(tmp_path), {"large": 0}, invariants=["sum-is-small"], seed=1)
-    assert result.findings["sum-is-small"].trace is not None
-    assert (result.findings["sum-is-small"].trace.length, result.extra["sampling"]["walks"]) == (1, 0)
+    assert result.invariants["sum-is-small"].trace is not None
+    assert (result.invariants["sum-is-small"].trace.length, result.extra["sampling"]["walks"]) == (1, 0)
 
 
 # --- exit codes and what is said ------------------------------------------------------------------------------------

@@ -135,7 +135,7 @@ TEXTS: Final[dict[str, tuple[Callable[[], Any], Any]]] = {
          {"actions_never_fired": ["steal"], "goals_never_reached": ["three-are-sent"]}],
     ),
     "checker/report/test_cases.py": (
-        lambda: {case.name: case.outcome for case in cases_of(RESULT, LOADED) if case.name in RESULT.findings},
+        lambda: {case.name: case.outcome for case in cases_of(RESULT, LOADED) if case.name in RESULT.invariants},
         {"few-are-sent": "passed", "one-at-a-time": "failed"},
     ),
     "checker/export/state_graph.py": (

@@ -232,7 +232,7 @@ def unpacked(origin: Origin, rows: list[bytes]) -> list[tuple[int, ...]]:
 @pytest.mark.needs("java")
 def test_traces_are_the_canonical_ones(folder: Path, origin: Origin) -> None:
     wanted, found = check("truncate-to-hw", SETTINGS), table(folder, "traces").to_pylist()
-    violated = {name: finding.trace for name, finding in wanted.findings.items() if finding.trace is not None}
+    violated = {name: outcome.trace for name, outcome in wanted.invariants.items() if outcome.trace is not None}
     assert violated.keys() == {row["invariant"] for row in found} != set()
     for name, reported in violated.items():
         rows = [row for row in found if row["invariant"] == name]

@@ -135,7 +135,7 @@ def test_seconds_run_out_while_spark_works(session: Any) -> None:
     )
     whole = check("kip-320", settings)
     assert result.levels == whole.levels[: result.depth]
-    assert {f.checked_depth for f in result.findings.values()} == {result.depth}
+    assert {f.checked_depth for f in result.invariants.values()} == {result.depth}
 
 
 @pytest.mark.release

@@ -42,9 +42,9 @@ def test_traces_are_canonical(source: str, question: Question) -> None:
     ask: dict[str, Any] = {"keep_going": keep_going, "deadlock": deadlock}
     one = check(cls, engine="local", limits=Limits(states=STATES), **ask)
     other = check(cls, engine="symbolic", limits=Limits(depth=DEPTH), **ask)
-    for name, finding in other.findings.items():
-        if finding.verdict == "violated":
-            assert finding == one.findings[name]
+    for name, outcome in other.invariants.items():
+        if outcome.verdict == "violated":
+            assert outcome == one.invariants[name]
     if other.deadlock is not None and other.deadlock.verdict == "violated":
         assert other.deadlock == one.deadlock
     if other.evaluation is not None:
@@ -115,7 +115,7 @@ class Random(Model):
 
 def traces_agree() -> bool:
     ours, local = (check(load(WALKS), engine=engine) for engine in ("symbolic", "local"))
-    return ours.findings == local.findings
+    return ours.invariants == local.invariants
 
 
 def test_the_trace_of_many_walks_is_canonical() -> None:

@@ -36,4 +36,4 @@ def test_a_scenario_ends_in_the_same_trace(name: str) -> None:
         for engine in ("symbolic", "local")
     )
     assert ours.verdict == "violated"
-    assert ours.findings == local.findings
+    assert ours.invariants == local.invariants

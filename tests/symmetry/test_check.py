@@ -36,8 +36,8 @@ def said(result: Result) -> str:
     degrees = data.get("out_degree")
     if degrees is not None:
         data["degrees"] = degrees["least"], degrees["greatest"]
-    findings = {**result.findings, "deadlock": result.deadlock, "evaluation": result.evaluation}
-    return json.dumps({k: v for k, v in data.items() if k not in (*COUNTS, *OF_A_RUN)}, indent=1) + repr(findings)
+    outcomes = {**result.invariants, "deadlock": result.deadlock, "evaluation": result.evaluation}
+    return json.dumps({k: v for k, v in data.items() if k not in (*COUNTS, *OF_A_RUN)}, indent=1) + repr(outcomes)
 
 
 def assert_same(model: Any, settings: dict[str, Any], **question: Any) -> tuple[Result, Result]:

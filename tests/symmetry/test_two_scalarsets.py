@@ -37,7 +37,7 @@ def test_the_group_is_the_product(brokers: int, clients: int) -> None:
     assert reduced.orbits is not None
     assert reduced.orbits.states == full.levels
     assert reduced.orbits.permutations == factorial(brokers) * factorial(clients)
-    found = full.findings["somebody-is-at-home"].trace, reduced.findings["somebody-is-at-home"].trace
+    found = full.invariants["somebody-is-at-home"].trace, reduced.invariants["somebody-is-at-home"].trace
     assert found[0] == found[1]
 
 
@@ -122,7 +122,7 @@ def test_exports_call_members_by_the_name_of_their_scalarset(form: str) -> None:
 
 def test_a_page_has_a_lane_and_a_card_for_each_member() -> None:
     result = check(Visitors, {"clients_": 2})
-    trace_ = result.findings["somebody-is-at-home"].trace
+    trace_ = result.invariants["somebody-is-at-home"].trace
     assert trace_ is not None
     reported = story(Visitors(clients_=2), trace_)
     names = [f"{of} {number}" for of, count in (("client", 2), ("broker", 3)) for number in range(count)]

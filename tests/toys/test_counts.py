@@ -32,17 +32,17 @@ def test_two_phase_commit_has_the_states_that_are_published(engine: str, manager
 def test_the_heroes_of_die_hard_need_seven_states(engine: str) -> None:
     everything = check(DieHard, engine=engine, keep_going=True)
     assert (everything.distinct, everything.depth) == (16, 8)
-    finding = everything.findings["big-jug-never-holds-four"]
-    assert finding.trace is not None
-    assert (finding.verdict, finding.trace.length, everything.exit_code) == ("violated", 7, 12)
-    assert finding.trace.steps[-1].state[0] == 4
+    outcome = everything.invariants["big-jug-never-holds-four"]
+    assert outcome.trace is not None
+    assert (outcome.verdict, outcome.trace.length, everything.exit_code) == ("violated", 7, 12)
+    assert outcome.trace.steps[-1].state[0] == 4
 
 
 @ENGINES
 def test_three_missionaries_and_three_cannibals_cross(engine: str) -> None:
     result = check(Missionaries, engine=engine, keep_going=True)
     assert (result.distinct, result.depth) == (64, 13)
-    assert result.findings["somebody-is-left-behind"].verdict == "violated"
+    assert result.invariants["somebody-is-left-behind"].verdict == "violated"
 
 
 @ENGINES
@@ -95,4 +95,4 @@ def test_channels_are_words_and_what_was_sent_last(engine: str, kinds: int, room
 def test_clients_and_brokers_are_counted_by_settings_of_their_own(engine: str) -> None:
     result = check(Visitors, {"brokers_": 2, "clients_": 4}, engine=engine, keep_going=True)
     assert (result.distinct, result.depth) == (3**4, 5)
-    assert result.findings["somebody-is-at-home"].verdict == "violated"
+    assert result.invariants["somebody-is-at-home"].verdict == "violated"

@@ -24,8 +24,8 @@ def asked(tmp_path: Path, name: str) -> dict[str, object]:
     run("check", "--scenario", name, "--fixes", "--json", path, "--quiet")
     data = json.loads(path.read_text())
     Draft202012Validator(SCHEMA).validate(data)
-    (finding,) = data["invariants"].values()
-    found: dict[str, object] = finding["why"]["alternatives"]
+    (outcome,) = data["invariants"].values()
+    found: dict[str, object] = outcome["why"]["alternatives"]
     return found
 
 
@@ -70,7 +70,7 @@ def test_a_value_that_the_trace_passes_has_a_violation_no_longer_than_it(tmp_pat
     settings = loaded.cls(**scenario.settings).settings
     others = [(n, v) for n, v in _others(loaded, settings) if n not in searched and n != "elected"]
     for name, value in others[::20]:
-        found = check(loaded, {**settings, name: value}, profile="bare", invariants=(invariant,)).findings[invariant]
+        found = check(loaded, {**settings, name: value}, profile="bare", invariants=(invariant,)).invariants[invariant]
         assert found.trace is not None
         assert found.trace.length <= walked.length
 

@@ -51,7 +51,7 @@ def test_the_steps_of_a_trace_are_divided_as_one_does_by_hand(
 def test_a_check_tells_them_from_the_system_that_it_searched(name: str) -> None:
     scenario, loaded, invariant, _ = walk(name)
     result = check(loaded, scenario.settings, profile="bare", invariants=scenario.invariants, workers=1)
-    assert result.findings[invariant].reasons == found(name)[1]  # of the trace that is recorded, traced anew
+    assert result.invariants[invariant].reasons == found(name)[1]  # of the trace that is recorded, traced anew
 
 
 def assert_divided(name: str) -> None:
@@ -197,11 +197,11 @@ class Chain(Model):
 
 def test_a_trace_may_be_longer_than_calls_within_calls_are_deep() -> None:
     """Each step is needed for the next step, so one long chain leads to the end."""
-    finding = check(Chain).findings["is-small"]
-    assert finding.trace is not None
-    assert finding.trace.length == 901 > sys.getrecursionlimit() / 2
-    assert finding.reasons is not None
-    assert finding.reasons.at_once == tuple(range(3, 902)), "what rests on nothing but the start is step 2"
+    outcome = check(Chain).invariants["is-small"]
+    assert outcome.trace is not None
+    assert outcome.trace.length == 901 > sys.getrecursionlimit() / 2
+    assert outcome.reasons is not None
+    assert outcome.reasons.at_once == tuple(range(3, 902)), "what rests on nothing but the start is step 2"
 
 
 def test_a_condition_that_is_much_too_long_is_not_written_out() -> None:

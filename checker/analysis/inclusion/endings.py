@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import Any, Final, Literal
 
-from isrcheck.checker.analysis.inclusion.subset_construction import Found
+from isrcheck.checker.analysis.inclusion.subset_construction import Witness
 from isrcheck.checker.analysis.inclusion.visible_graph import Graph
 from isrcheck.checker.results.condition_text import Words
 from isrcheck.checker.results.result import Step, Trace, story_json
@@ -86,7 +86,7 @@ class Endings:
         }
 
 
-def endings(left: Graph, right: Graph, found: Found) -> Endings:
+def endings(left: Graph, right: Graph, found: Witness) -> Endings:
     """The two endings of a difference, replayed by the reference semantics of both models."""
     trace = replayed(left, found.states, found.transitions)
     left_story = story(left.interpreter.model, trace)
@@ -125,7 +125,7 @@ def _history(graph: Graph, states: Iterable[int]) -> list[int]:
     return history
 
 
-def _nearest(left: Graph, right: Graph, found: Found) -> int:
+def _nearest(left: Graph, right: Graph, found: Witness) -> int:
     """The state in `found.right` that differs in the fewest scalars from the last but one state in `found.states`."""
     (own,) = left.leaves(found.states[-2:-1])
     here, there = _words(left), _words(right)

@@ -43,7 +43,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Found:
+class Witness:
     """A behaviour of the left graph whose history the right graph lacks.
 
     `right` has the states of the right graph in which the history before the last step can end. If the behaviour has
@@ -63,7 +63,7 @@ class Answer:
     has the histories of all left behaviours.
     """
 
-    found: Found | None
+    found: Witness | None
     depth: int
     pairs: int
     sets: int
@@ -124,11 +124,11 @@ class Inclusion:
             self._add(level, b, self._closure(targets), (-1, -1))
         return level
 
-    def _refused_at_once(self) -> Found | None:
+    def _refused_at_once(self) -> Witness | None:
         pairs = zip(self._state, self._set, strict=True)
-        return next((Found((state,), (), ()) for state, number in pairs if not self._sets[number]), None)
+        return next((Witness((state,), (), ()) for state, number in pairs if not self._sets[number]), None)
 
-    def _next(self, level: list[int]) -> tuple[Found | None, list[int]]:
+    def _next(self, level: list[int]) -> tuple[Witness | None, list[int]]:
         """Takes all steps from the pairs of a level. Returns the first difference, or the pairs of the next level."""
         self._look()
         left, visible = self.left, self.left.visible
@@ -141,7 +141,7 @@ class Inclusion:
             for c, transition in left.steps[b] or ():
                 y = x if visible[c] == own else after[x, visible[c]]
                 if not self._sets[y]:
-                    return self._found(pair, c, transition), []
+                    return self._witness(pair, c, transition), []
                 self._add(following, c, y, (pair, transition))
             if self.bounds.pairs is not None and len(self._state) > self.bounds.pairs:
                 raise _Stopped("pairs")
@@ -160,14 +160,14 @@ class Inclusion:
         self._set.append(number)
         self._from.append(way)
 
-    def _found(self, pair: int, last: int, transition: int) -> Found:
+    def _witness(self, pair: int, last: int, transition: int) -> Witness:
         right = tuple(sorted(self._sets[self._set[pair]]))
         states, transitions = [last], [transition]
         while True:
             states.append(self._state[pair])
             pair, taken = self._from[pair]
             if pair < 0:
-                return Found(tuple(reversed(states)), tuple(reversed(transitions)), right)
+                return Witness(tuple(reversed(states)), tuple(reversed(transitions)), right)
             transitions.append(taken)
 
     # --- sets ---------------------------------------------------------------------------------------------------------

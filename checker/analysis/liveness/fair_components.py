@@ -131,7 +131,7 @@ def _members(number: Integers, chosen: Flags) -> Iterator[Integers]:
 
 
 @dataclass(frozen=True)
-class Found:
+class FairParts:
     """The fair ends and components of a region. `unfair` counts the components without a fair part.
 
     An instance that only a bound or a constraint prevents counts as enabled. `excused_ends` and `excused_components`
@@ -146,7 +146,7 @@ class Found:
     excused_components: int
 
 
-def decided(decision: Decision) -> Found:
+def decided(decision: Decision) -> FairParts:
     """The fair ends and components of a region, and the counts of excused ends and components."""
     region, promises = decision.region, decision.promises
     weak, strong = promises.weak, promises.strong
@@ -160,7 +160,7 @@ def decided(decision: Decision) -> Found:
         freely = decision.fair_parts(region.enabled, weak, strong)
         excused_components = len({int(decision.all.number[part[0]]) for part in freely} - here)
     unfair = len(decision.all.marked) - len(here)
-    return Found(region.size, np.flatnonzero(ends), parts, unfair, excused_ends, excused_components)
+    return FairParts(region.size, np.flatnonzero(ends), parts, unfair, excused_ends, excused_components)
 
 
 def fairness_used(decision: Decision, excused: bool) -> list[str]:

@@ -26,7 +26,7 @@ from typing import Final, TypeVar
 
 import numpy as np
 
-from isrcheck.checker.analysis.liveness.fair_components import Found
+from isrcheck.checker.analysis.liveness.fair_components import FairParts
 from isrcheck.checker.analysis.liveness.region import Flags, Promises, Region
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.kernel.compiled import Integers
@@ -67,7 +67,7 @@ class Lassos:
         self._levels, self._region, self._promises, self._never = levels, region, promises, never
         self._actors = actors
 
-    def of(self, found: Found) -> Lasso:
+    def of(self, found: FairParts) -> Lasso:
         """The canonical lasso. `found` must have a fair end or a fair component."""
         ends = np.zeros(self._region.size, dtype=np.bool_)
         ends[found.ends] = True

@@ -13,7 +13,7 @@ from isrcheck.checker.analysis.liveness.region import Allowance, NotAllowed
 from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.results.exploration import Exploration, Limits, Path, Paths, Stop
-from isrcheck.checker.results.result import Asked, Exit, PropertyFinding, Result
+from isrcheck.checker.results.result import Asked, Exit, PropertyResult, Result
 from isrcheck.checker.trace.canonical import CanonicalPaths
 from isrcheck.checker.trace.lasso_replay import Lasso
 from isrcheck.checker.trace.narration import story
@@ -47,7 +47,7 @@ class Promised:
         levels = paths.levels if isinstance(paths, CanonicalPaths) else None
         assert isinstance(levels, NativeLevels), "no other engine is asked what must happen"
         found: list[Answer] = []
-        explored = self.builder.found
+        explored = self.builder.exploration
         open_, why, stopped = self._unexplored(explored), None, None
         known = levels.depth if open_ is None else explored.expanded
         if known and (open_ is None or explored.stopped in EXPLORED_SO_FAR):
@@ -58,7 +58,7 @@ class Promised:
         for name in it.properties:
             answered = by_name.get(name, [])
             whole = len(answered) == wanted[name]
-            result.liveness[name] = self._finding(name, answered, open_ or (None if whole and found else why))
+            result.liveness[name] = self._property_result(name, answered, open_ or (None if whole and found else why))
         result.peak_rss_bytes = peak_memory()
         _settle(result, None if open_ and stopped != "interrupt" else stopped)
 
@@ -71,7 +71,7 @@ class Promised:
     def _ask(
         self, levels: NativeLevels, known: int, began: float, found: list[Answer]
     ) -> tuple[str | None, Stop | None]:
-        """Adds the answers about the first `known` levels to `found`.
+        """Adds the answers about the first `known` levels to `exploration`.
 
         If answers are missing, returns the reason in words and as a `Stop`. If none are missing, returns (None, None).
         """
@@ -79,7 +79,7 @@ class Promised:
         labels = [t.label for t in (*system.transitions, *system.shut_out)]
         promised = obligations(self.builder.interpreter.model, labels, self.fairness)
         limit, seconds = self.limits.memory, self.limits.seconds
-        held = self.builder.found.peak_store_bytes
+        held = self.builder.exploration.peak_store_bytes
         allowance = Allowance(
             None if limit is None else max(0, limit - held), None if seconds is None else began + seconds
         )
@@ -94,7 +94,7 @@ class Promised:
             return "interrupted", "interrupt"
         return None, None
 
-    def _finding(self, name: str, found: Sequence[Answer], why: str | None) -> PropertyFinding:
+    def _property_result(self, name: str, found: Sequence[Answer], why: str | None) -> PropertyResult:
         it = self.builder.interpreter
         method = it.properties[name]
         sentence, kind = sentence_of(method), str(kind_of(method))
@@ -102,8 +102,8 @@ class Promised:
         broken = [answer for answer in found if answer.lasso is not None]
         if not broken:
             if why is not None:
-                return PropertyFinding("incomplete", sentence, kind, why=why)
-            return PropertyFinding("holds", sentence, kind, asked)
+                return PropertyResult("incomplete", sentence, kind, why=why)
+            return PropertyResult("holds", sentence, kind, asked)
         shown = min(broken, key=_length)
         assert shown.lasso is not None
         prefix, cycle = shown.lasso.prefix, shown.lasso.cycle
@@ -116,7 +116,7 @@ class Promised:
         kept = () if loop is None else tuple((k.obligation, k.state) for k in lasso.kept(self.fairness))
         trace_story = story(it.model, trace)
         choice, shortest = shown.question.choice, shown.lasso.shortest
-        return PropertyFinding(
+        return PropertyResult(
             "violated", sentence, kind, asked, choice, trace, shortest, kept, canonical=why is None, story=trace_story
         )
 

@@ -178,7 +178,7 @@ class Reached:
             rank += len(inside)
             yield first + inside[apart & (flags[first + inside] & graph_loops.SOURCE != 0)]
 
-    def expand(self, states: Words, found: Found, of: Integers, outside: Flags, cut: Words) -> None:
+    def expand(self, states: Words, found: StepBatch, of: Integers, outside: Flags, cut: Words) -> None:
         """Records the steps of the next states in the queue. States reached for the first time join the queue."""
         enabled, label = np.zeros_like(cut), found.label.astype(self._label.kind)
         each, steps = len(states), len(label)
@@ -211,7 +211,7 @@ class Reached:
 
 
 @dataclass
-class Found:
+class StepBatch:
     """Steps of some states: for each step, its source, its label, its successor, and the successor's number and name.
 
     `target` has the numbers; -1 means that the successor has no number.
@@ -341,7 +341,7 @@ class Builder:
         kernel, numbers = self.levels.kernel, known.among.numbers
         states = numbers.states(ids)
         successors, source, label, _ = kernel.expand(states)
-        found = Found(source, label, successors, *numbers.find(successors))
+        found = StepBatch(source, label, successors, *numbers.find(successors))
         outside = np.zeros(0, dtype=np.bool_)
         if self._system.constraints:
             outside = np.zeros(len(source), dtype=np.bool_)

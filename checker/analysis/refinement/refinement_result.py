@@ -15,7 +15,7 @@ from isrcheck.checker.analysis.refinement.refused_step import (
 from isrcheck.checker.analysis.refinement.step_comparison import Refused, Watching
 from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.results.exploration import Path
-from isrcheck.checker.results.result import EvaluationFailure, Exit, Finding, Result, Trace
+from isrcheck.checker.results.result import EvaluationFailure, Exit, InvariantResult, Result, Trace
 from isrcheck.checker.results.story import Story
 from isrcheck.checker.trace.canonical import CanonicalPaths, back, walked
 from isrcheck.checker.trace.narration import story
@@ -33,13 +33,13 @@ PREFIX: Final = "refines-"
 class Refined:
     """The result of a refinement check: the result of the search, and data about the specification.
 
-    The only entry in `result.findings` is the refinement. `states` counts the distinct states of the specification that
-    the model's states represent. `steps` counts the distinct pairs of different specification states that the model's
-    steps represent. If the refinement is violated, `beside` has the specification's state for each state of the trace,
-    and `refused` has all changes of the specification's state in the last step. A change that the specification refuses
-    has a reason. If the trace has only one state, `refused` has all parts of the specification's state. For each
-    violated property of the specification, `lassos` has the specification's states along the trace that violates the
-    property.
+    The only entry in `result.invariants` is the refinement. `states` counts the distinct states of the specification
+    that the model's states represent. `steps` counts the distinct pairs of different specification states that the
+    model's steps represent. If the refinement is violated, `beside` has the specification's state for each state of the
+    trace, and `refused` has all changes of the specification's state in the last step. A change that the specification
+    refuses has a reason. If the trace has only one state, `refused` has all parts of the specification's state. For
+    each violated property of the specification, `lassos` has the specification's states along the trace that violates
+    the property.
     """
 
     result: Result
@@ -66,17 +66,17 @@ class Refined:
     @property
     def vacuous(self) -> bool:
         """Whether the refinement holds, but no step of the model represents a step of the specification."""
-        return self.result.findings[self.name].verdict == "holds" and not self.steps
+        return self.result.invariants[self.name].verdict == "holds" and not self.steps
 
     def side_by_side(self) -> Result:
         """The result, with the variables of the specification added to its traces."""
-        finding = self.result.findings[self.name]
-        findings = {self.name: replace(finding, **self._wider(finding.trace, finding.story, self.beside))}
+        outcome = self.result.invariants[self.name]
+        outcomes = {self.name: replace(outcome, **self._wider(outcome.trace, outcome.story, self.beside))}
         properties = {
             name: replace(each, **self._wider(each.trace, each.story, self.lassos.get(name, ())))
             for name, each in self.result.liveness.items()
         }
-        return replace(self.result, findings=findings, liveness=properties)
+        return replace(self.result, invariants=outcomes, liveness=properties)
 
     def _wider(self, trace: Trace | None, trace_story: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
         """The trace and the story of a finding, with the specification's states added. Empty if there is no trace."""
@@ -132,8 +132,10 @@ class Verdicts:
         if self.watching.refused is not None:
             self._refuse(answer, self.watching.refused)
         else:
-            verdict, depth = ("incomplete", self.builder.found.depth) if self.builder.found.stopped else ("holds", None)
-            result.findings[answer.name] = Finding(verdict, sentence_of(specification), checked_depth=depth)  # type: ignore[arg-type]
+            verdict, depth = (
+                ("incomplete", self.builder.exploration.depth) if self.builder.exploration.stopped else ("holds", None)
+            )
+            result.invariants[answer.name] = InvariantResult(verdict, sentence_of(specification), checked_depth=depth)  # type: ignore[arg-type]
         if self.watching.nothing is not None:
             self._fail(result, self.watching.nothing)
         result.extra = result.extra | {"refinement": answer.to_json()}
@@ -141,10 +143,10 @@ class Verdicts:
 
     def tell_lassos(self, answer: Refined) -> None:
         """Adds to the answer, for each violated property, the specification's states along the violating trace."""
-        for name, finding in answer.result.liveness.items():
-            if finding.trace is not None:
+        for name, outcome in answer.result.liveness.items():
+            if outcome.trace is not None:
                 stands_for = self.implementation.stands_for
-                answer.lassos[name] = tuple(stands_for(step.state) for step in finding.trace.steps)
+                answer.lassos[name] = tuple(stands_for(step.state) for step in outcome.trace.steps)
         answer.result.extra = answer.result.extra | {"refinement": answer.to_json()}
 
     # --- a step that is not allowed ---------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ class Verdicts:
         answer.beside = tuple(self.implementation.stands_for(state) for state in states)
         answer.refused = self._changes(answer.beside)
         result, allowed = answer.result, self.watching.allowed
-        result.findings[answer.name], answer.walked = refused_step(
+        result.invariants[answer.name], answer.walked = refused_step(
             self.implementation, allowed, answer.specification, shown, refused.whole
         )
         result.verdict, result.exit_code = "violated", Exit.VIOLATED

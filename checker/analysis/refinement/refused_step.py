@@ -16,7 +16,7 @@ import numpy as np
 
 from isrcheck.checker.analysis.refinement.specification_steps import Allowed
 from isrcheck.checker.kernel.layout import Words
-from isrcheck.checker.results.result import Finding, Instance, Trace
+from isrcheck.checker.results.result import Instance, InvariantResult, Trace
 from isrcheck.checker.results.state_text import differences, parts
 from isrcheck.checker.trace.causes import reasons
 from isrcheck.checker.trace.narration import story
@@ -105,13 +105,13 @@ def _leaves(allowed: Allowed, row: Words) -> tuple[int, ...]:
 
 
 def sentence_of(specification: str) -> str:
-    """The statement that a refinement check decides, as a sentence (`Finding.sentence`)."""
+    """The statement that a refinement check decides, as a sentence (`InvariantResult.sentence`)."""
     return f"The model does only what {specification} allows."
 
 
 def refused_step(
     implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
-) -> tuple[Finding, Walked | None]:
+) -> tuple[InvariantResult, Walked | None]:
     """The finding for a replayed trace, and the trace with a condition that its last step makes false (see `_walked`).
 
     The second result is None for a trace of one state.
@@ -120,7 +120,7 @@ def refused_step(
     why = None if walked is None else reasons(walked)
     of = _instance(implementation, trace)
     words = sentence_of(specification)
-    return Finding(
+    return InvariantResult(
         "violated", words, trace, canonical, of, reasons=why, story=story(implementation.model, trace)
     ), walked
 

@@ -36,7 +36,7 @@ from isrcheck.checker.changes.mutation.mutant_verdicts import (
 from isrcheck.checker.changes.mutation.mutants import again, mutated
 from isrcheck.checker.registry.loader import LoadedModel, blaming
 from isrcheck.checker.report.counterexample_text import lasso_text, property_violation_text
-from isrcheck.checker.results.result import PropertyFinding, Result
+from isrcheck.checker.results.result import PropertyResult, Result
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.process_pool import in_order
 from isrcheck.checker.scenarios.scenario import COUNTS, read
@@ -183,7 +183,7 @@ def _compared(item: tuple[Question, Place, Lines]) -> Answers:
         compared = differences(trace(model, {}), [pair for pair in pairs if pair is not None], limits)
     if compared is None:
         return Answers(place)
-    holds = tuple(name for name, finding in result.findings.items() if finding.verdict == "holds")
+    holds = tuple(name for name, outcome in result.invariants.items() if outcome.verdict == "holds")
     known = iter(compared)
     with blaming(loaded.origin):
         asks = anything_asks(model, {name: loaded.invariants[name] for name in holds})
@@ -195,7 +195,7 @@ ASKED: Final = ("survived", "nothing new", "unread", "forbids", "vacuous")
 """The outcomes of mutants that differ from the model but are not killed by an invariant."""
 
 
-def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyFinding]:
+def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyResult]:
     """The verdicts on the properties in the model itself. Only properties that hold non-vacuously can kill mutants."""
     if not question.liveness:
         return {}
@@ -207,9 +207,9 @@ def in_the_model(loaded: LoadedModel, question: Question) -> dict[str, PropertyF
     return result.liveness
 
 
-def can_kill(finding: PropertyFinding) -> bool:
+def can_kill(outcome: PropertyResult) -> bool:
     """Whether a property can kill mutants, according to its verdict on the model."""
-    return finding.verdict == "holds" and not finding.vacuous
+    return outcome.verdict == "holds" and not outcome.vacuous
 
 
 def asked_what_must_happen(verdict: Verdict, question: Question) -> Verdict:
@@ -232,11 +232,11 @@ def _model(loaded: LoadedModel, question: Question) -> Interpreter:
     return Interpreter(loaded.cls(**question.settings), {})
 
 
-def _killed(verdict: Verdict, violated: dict[str, PropertyFinding], distinct: int, model: Interpreter) -> Verdict:
+def _killed(verdict: Verdict, violated: dict[str, PropertyResult], distinct: int, model: Interpreter) -> Verdict:
     """The verdict `killed`, with the shortest trace. Of equally short traces, the first by property name is taken."""
     first = min(violated, key=lambda name: (_length(violated[name]), name))
-    finding = violated[first]
-    trace = finding.trace
+    outcome = violated[first]
+    trace = outcome.trace
     assert trace is not None
     step, by = departure(model, trace)
     alike = (name for name, other in violated.items() if other.trace == trace)
@@ -247,20 +247,20 @@ def _killed(verdict: Verdict, violated: dict[str, PropertyFinding], distinct: in
         length=trace.length,
         step=step,
         by=by,
-        lasso=lasso_text(finding),
+        lasso=lasso_text(outcome),
         loop=trace.loop,
         distinct=distinct,
         extra=None,
         reason=None,
         differing=(),
         trace=trace.to_json(),
-        shown="\n".join(property_violation_text(first, finding)),
+        shown="\n".join(property_violation_text(first, outcome)),
     )
 
 
-def _length(finding: PropertyFinding) -> int:
-    assert finding.trace is not None
-    return finding.trace.length
+def _length(outcome: PropertyResult) -> int:
+    assert outcome.trace is not None
+    return outcome.trace.length
 
 
 def _result(loaded: LoadedModel, question: Question) -> Result:

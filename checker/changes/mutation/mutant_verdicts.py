@@ -15,7 +15,7 @@ from isrcheck.checker.changes.mutation.mutants import Touched, mutated
 from isrcheck.checker.registry.loader import LoadedModel, blaming, load_model_class
 from isrcheck.checker.report.counterexample_text import violations_text
 from isrcheck.checker.results.exploration import Exploration, Limits
-from isrcheck.checker.results.result import Finding, Result, Trace
+from isrcheck.checker.results.result import InvariantResult, Result, Trace
 from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.results.text_layout import repository_path
 from isrcheck.model.language.fairness import Fairness
@@ -134,7 +134,7 @@ class Verdict:
 def after_check(verdict: Verdict, result: Result, model: Interpreter) -> Verdict:
     """The verdict after a check of the mutant: `killed`, `evaluation error` or, at a limit, `not finished`."""
     verdict = replace(verdict, distinct=result.distinct, reason=result.reason, unanswered=())
-    violated = {n: f for n, f in result.findings.items() if f.trace is not None}
+    violated = {n: f for n, f in result.invariants.items() if f.trace is not None}
     if violated:
         length = min(f.trace.length for f in violated.values() if f.trace)
         shortest = sorted((n, f) for n, f in violated.items() if f.trace and f.trace.length == length)
@@ -146,11 +146,11 @@ def after_check(verdict: Verdict, result: Result, model: Interpreter) -> Verdict
     return replace(verdict, outcome="evaluation error", length=failure.trace.length, reason=what)
 
 
-def _killed(verdict: Verdict, shortest: list[tuple[str, Finding]], model: Interpreter) -> Verdict:
+def _killed(verdict: Verdict, shortest: list[tuple[str, InvariantResult]], model: Interpreter) -> Verdict:
     """The verdict `killed`. `shortest` has the invariants with the shortest traces. The first trace is kept."""
     trace = shortest[0][1].trace
     assert trace is not None
-    alike = [(name, finding) for name, finding in shortest if finding.trace == trace]
+    alike = [(name, outcome) for name, outcome in shortest if outcome.trace == trace]
     step, by = departure(model, trace)
     return replace(
         verdict,

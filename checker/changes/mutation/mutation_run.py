@@ -25,7 +25,7 @@ from isrcheck.checker.changes.mutation.mutant_verdicts import (
 )
 from isrcheck.checker.changes.mutation.mutants import Family, Mutant, chosen_actions, family
 from isrcheck.checker.registry.loader import LoadedModel, blaming, load_model_class
-from isrcheck.checker.results.result import FORMAT, Exit, PropertyFinding, Result
+from isrcheck.checker.results.result import FORMAT, Exit, PropertyResult, Result
 from isrcheck.checker.scenarios.process_pool import in_order
 from isrcheck.model.semantics.tracing import anything_asks, trace
 
@@ -48,12 +48,12 @@ class Mutation:
     verdicts: tuple[Verdict, ...]
     senseless: int
     reason: str | None = None
-    properties: dict[str, PropertyFinding] = field(default_factory=dict)
+    properties: dict[str, PropertyResult] = field(default_factory=dict)
 
     @property
     def asked_properties(self) -> tuple[str, ...]:
         """The properties that mutants are checked for: those that can kill a mutant."""
-        return tuple(name for name, finding in self.properties.items() if can_kill(finding))
+        return tuple(name for name, outcome in self.properties.items() if can_kill(outcome))
 
     def count(self, outcome: Outcome) -> int:
         return sum(v.outcome == outcome for v in self.verdicts)
@@ -65,7 +65,7 @@ class Mutation:
     @property
     def is_open(self) -> bool:
         """Whether something is unknown about a mutant, or about a liveness property in the model."""
-        unknown = any(finding.verdict == "incomplete" for finding in self.properties.values())
+        unknown = any(outcome.verdict == "incomplete" for outcome in self.properties.values())
         return unknown or self.reason is not None or any(v.is_open for v in self.verdicts)
 
     @property
@@ -86,7 +86,7 @@ class Mutation:
             "exit_code": self.exit_code,
             "reason": self.reason,
             **{name: own[name] for name in ("model", "profile", "settings", "distinct", "depth", "verdict")},
-            "invariants": sorted(self.own.findings),
+            "invariants": sorted(self.own.invariants),
             "fairness": self.question.fairness.to_json() if self.question.liveness else None,
             "liveness": {
                 name: {"verdict": f.verdict, "vacuous": f.vacuous, "reason": f.why}
@@ -133,7 +133,7 @@ def mutation(
     with blaming(loaded.origin):
         asks = anything_asks(model, loaded.chosen(question.invariants))
     unchecked = [_compared(i, m, d, asks) for (i, m), d in compared_with if wanted(i, m)]
-    asked = replace(question, liveness=tuple(name for name, finding in properties.items() if can_kill(finding)))
+    asked = replace(question, liveness=tuple(name for name, outcome in properties.items() if can_kill(outcome)))
     verdicts = list(_checked(asked, own, unchecked, tell))
     if question.scenarios:
         verdicts = in_scenarios(question, verdicts, tell)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, cast
 
 from isrcheck.checker.report.counterexample_text import lasso_text, promised_text
-from isrcheck.checker.results.result import Exit, PropertyFinding
+from isrcheck.checker.results.result import Exit, PropertyResult
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
     """The outcome in one line."""
     own = found.own
     if own.exit_code != Exit.HOLDS:
-        names = ", ".join(name for name, f in own.findings.items() if f.verdict == "violated")
+        names = ", ".join(name for name, f in own.invariants.items() if f.verdict == "violated")
         what = f"{names} is false in it" if names else own.reason or "it does not hold"
         return f"{ink('bad', 'NOT MUTATED')}  {own.model}: {what}; take settings and invariants for which it holds"
     if found.reason is not None:
@@ -46,7 +46,7 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
         Exit.HOLDS: ("NO SURVIVOR", "good"),
         Exit.LIMIT: ("NOT FINISHED", "open"),
     }.get(found.exit_code, ("SURVIVORS", "bad"))
-    asked = ", ".join((*own.findings, *found.asked_properties))
+    asked = ", ".join((*own.invariants, *found.asked_properties))
     model = f"{own.model} ({plural(own.distinct, 'state')}; {asked})"
     return f"{ink(style, word)}  {model}: {plural(len(found.verdicts), 'mutant')}{': ' if listed else ''}{listed}"
 
@@ -110,12 +110,12 @@ def _properties(found: Mutation, ink: Ink) -> list[str]:
     return [ink("head", f"Liveness ({promised_text(found.question.fairness)})"), *columns(lines)]
 
 
-def _kills_nothing(finding: PropertyFinding) -> str | None:
-    if finding.verdict == "violated":
-        return f"it is violated in the model itself, {lasso_text(finding)}"
-    if finding.verdict == "incomplete":
-        return f"it is not known in the model itself, {finding.why}"
-    return "in the model itself its premise never comes true" if finding.vacuous else None
+def _kills_nothing(outcome: PropertyResult) -> str | None:
+    if outcome.verdict == "violated":
+        return f"it is violated in the model itself, {lasso_text(outcome)}"
+    if outcome.verdict == "incomplete":
+        return f"it is not known in the model itself, {outcome.why}"
+    return "in the model itself its premise never comes true" if outcome.vacuous else None
 
 
 def _scenarios(found: Mutation, ink: Ink) -> list[str]:

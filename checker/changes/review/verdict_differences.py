@@ -12,7 +12,7 @@ from isrcheck.checker.changes.review.question_differences import Questions
 from isrcheck.checker.registry.loader import LoadedModel, blaming
 from isrcheck.checker.report.counterexample_text import lasso_text
 from isrcheck.checker.results.exploration import Limits
-from isrcheck.checker.results.result import Exit, Finding, PropertyFinding, Result
+from isrcheck.checker.results.result import Exit, InvariantResult, PropertyResult, Result
 from isrcheck.checker.results.text_layout import plural
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived_files import asked_of
@@ -148,13 +148,13 @@ def _require_wanted(result: Result) -> None:
         raise KeyboardInterrupt
 
 
-def _findings(result: Result) -> dict[str, Finding]:
-    return result.findings if result.deadlock is None else {**result.findings, "deadlock": result.deadlock}
+def _results(result: Result) -> dict[str, InvariantResult]:
+    return result.invariants if result.deadlock is None else {**result.invariants, "deadlock": result.deadlock}
 
 
 def _rows(before: Result, after: Result, asked: Questions) -> Iterator[Row]:
     for kind, here, there in (
-        ("invariant", _findings(before), _findings(after)),
+        ("invariant", _results(before), _results(after)),
         ("property", before.liveness, after.liveness),
     ):
         for name in dict.fromkeys([*here, *there]):
@@ -176,19 +176,19 @@ def _is_another_question(
     return not asked.predicates.isdisjoint(names) or (hidden and ends)
 
 
-def _answer(finding: Finding | PropertyFinding | None) -> Answer | None:
-    match finding:
+def _answer(outcome: InvariantResult | PropertyResult | None) -> Answer | None:
+    match outcome:
         case None:
             return None
-        case Finding(verdict="violated", trace=trace) if trace is not None:
+        case InvariantResult(verdict="violated", trace=trace) if trace is not None:
             return Answer("violated", f"violated in {plural(trace.length, 'state')}")
-        case Finding(verdict="incomplete"):
-            return Answer("incomplete", f"open beyond depth {finding.checked_depth}")
-        case PropertyFinding(verdict="violated"):
-            return Answer("violated", f"violated: {lasso_text(finding)}")
-        case PropertyFinding(verdict="incomplete"):
-            return Answer("incomplete", f"open: {finding.why}")
-        case PropertyFinding(vacuous=True):
+        case InvariantResult(verdict="incomplete"):
+            return Answer("incomplete", f"open beyond depth {outcome.checked_depth}")
+        case PropertyResult(verdict="violated"):
+            return Answer("violated", f"violated: {lasso_text(outcome)}")
+        case PropertyResult(verdict="incomplete"):
+            return Answer("incomplete", f"open: {outcome.why}")
+        case PropertyResult(vacuous=True):
             return Answer("holds", "holds, vacuously", vacuous=True)
     return Answer("holds", "holds")
 
@@ -361,7 +361,7 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
     except ModelError as error:
         return Outcome(Answer("incomplete", f"no meaning: {error}"), frozenset(), "invariant")
     kind: Literal["invariant", "property"] = "property" if result.exit_code == Exit.NOT_LIVE else "invariant"
-    return Outcome(_said(result), frozenset((*result.findings, *result.liveness)), kind)
+    return Outcome(_said(result), frozenset((*result.invariants, *result.liveness)), kind)
 
 
 def _said(result: Result) -> Answer:
@@ -372,8 +372,8 @@ def _said(result: Result) -> Answer:
     _require_wanted(result)
     if result.evaluation is not None:
         return Answer("incomplete", f"no meaning: {result.evaluation.where}: {result.evaluation.what}")
-    found: dict[str, Finding | PropertyFinding] = {**_findings(result), **result.liveness}
-    answers = {name: _answer(finding) for name, finding in found.items()}
+    found: dict[str, InvariantResult | PropertyResult] = {**_results(result), **result.liveness}
+    answers = {name: _answer(outcome) for name, outcome in found.items()}
     violated = [f"{name} {x.text}" for name, x in answers.items() if x is not None and x.verdict == "violated"]
     if violated:
         return Answer("violated", ", ".join(violated))

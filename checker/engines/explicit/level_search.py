@@ -22,18 +22,18 @@ from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILED, FAILURES, LEAS
 from isrcheck.checker.results.exploration import Exploration, Limits, Stop
 from isrcheck.model.semantics.transition_system import TransitionSystem
 
-Found = tuple[tuple[int, ...], int]
+FailedEvaluation = tuple[tuple[int, ...], int]
 
 MOST_LEVELS: Final = 1 << 9
 """With more known levels than this, a table keeps the states of a large space in memory. Runs would be slower."""
 
 
-def failing_instance(levels: NativeLevels, level: int) -> Found:
+def failing_instance(levels: NativeLevels, level: int) -> FailedEvaluation:
     """Finds the least state of `level` in which an instance fails.
 
     Returns the leaves of this state, and the first instance that fails in it.
     """
-    least: list[Found] = []
+    least: list[FailedEvaluation] = []
     for states in levels.blocks(level):
         source, _ = levels.kernel.failures(states)
         if len(source):
@@ -66,7 +66,7 @@ def _failing(levels: NativeLevels, states: Words) -> list[tuple[int, ...]]:
     return [_least(rows, np.zeros(len(rows), dtype=np.int64))[0]] if len(rows) else []
 
 
-def _least(rows: Integers, other: Integers) -> Found:
+def _least(rows: Integers, other: Integers) -> FailedEvaluation:
     """The least row, with its entry in `other` (one entry for each row). Of equal rows, takes the least entry."""
     order = np.lexsort((other, *rows.T[::-1]))
     return tuple(rows[order[0]].tolist()), int(other[order[0]])

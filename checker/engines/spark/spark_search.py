@@ -34,7 +34,7 @@ from isrcheck.model.semantics.transition_system import TransitionSystem
 
 
 @dataclass(frozen=True)
-class Found:
+class LevelReports:
     """The owners' reports about a level that is not committed yet. The reports are in the order of the owners."""
 
     expanded: list[dict[str, Any]]
@@ -58,9 +58,9 @@ class Found:
         ]
 
 
-def found_by(reports: list[dict[str, Any]], seconds: float) -> Found:
+def level_reports(reports: list[dict[str, Any]], seconds: float) -> LevelReports:
     reports.sort(key=lambda report: int(report["merge"]["owner"]))
-    return Found([x for r in reports for x in r["expand"]], [r["merge"] for r in reports], seconds)
+    return LevelReports([x for r in reports for x in r["expand"]], [r["merge"] for r in reports], seconds)
 
 
 def require_each_partition(reports: list[dict[str, Any]], partitions: int) -> None:
@@ -82,7 +82,7 @@ def any_of(numbers: Iterable[int]) -> int:
     return result
 
 
-def cost_of(found: Found) -> dict[str, Any]:
+def cost_of(found: LevelReports) -> dict[str, Any]:
     """The seconds and bytes of a level.
 
     The *skew* of a stage is the time of its longest task, divided by the mean time of its tasks. The skew of a level is
@@ -244,7 +244,7 @@ class Search:
         frontier, known = (self.history[-1].files, self.history[-1].runs) if self.history else ([], [])
         return {"bounds": bounds, "plan": state_files.plan(frontier, known, bounds)}
 
-    def _expanded(self, work: executor_kernels.Work) -> tuple[Found, str]:
+    def _expanded(self, work: executor_kernels.Work) -> tuple[LevelReports, str]:
         large = self.history[-1].distinct > self.cluster.threshold
         # This check starts the session if it has not started yet, so that the start does not count as time of a level.
         if large:
@@ -264,7 +264,7 @@ class Search:
                 self._wait()
             reports = [{"expand": reports, "merge": tasks.merge(work, 0, payloads)}]
             by = "driver"
-        return found_by(reports, time.perf_counter() - begin), by
+        return level_reports(reports, time.perf_counter() - begin), by
 
     def _require_shared(self) -> None:
         """Raises OSError if the dataset is temporary and executors cannot access this machine's folders."""
@@ -283,10 +283,10 @@ class Search:
         work = executor_kernels.at_hand({**self._work(0), **self._planned(EVERYTHING)}, self.kernel.code)
         first, _ = row_order.distinct(packed[~outside], self.kernel.hashes(packed[~outside]))
         merged = tasks.merge(work, 0, [first.tobytes()])
-        found = found_by([{"expand": [report], "merge": merged}], merged["seconds"])
+        found = level_reports([{"expand": [report], "merge": merged}], merged["seconds"])
         return self._committed(1, found, "driver")
 
-    def _committed(self, number: int, found: Found, by: str) -> Level:
+    def _committed(self, number: int, found: LevelReports, by: str) -> Level:
         tally, before = found.tally, self.history[-1].runs if self.history else []
         parts = [report["part"] for report in found.merged if report["part"] is not None]
         steps = [report["transitions"] for report in found.expanded if report["transitions"] is not None]

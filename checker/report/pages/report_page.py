@@ -10,7 +10,7 @@ from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.report.counterexample_text import property_text
 from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.report.pages.trace_data import page_traces
-from isrcheck.checker.report.result_text import finding_text, note_on, uncovered, vacuity, verdict_line
+from isrcheck.checker.report.result_text import invariant_text, note_on, uncovered, vacuity, verdict_line
 from isrcheck.checker.results.drawing import Panel, plotted, svg
 from isrcheck.checker.results.result import Result
 from isrcheck.checker.results.text_layout import number, plural, seconds, size
@@ -63,10 +63,10 @@ def _setting(result: Result, loaded: LoadedModel, name: str, value: Any) -> dict
 
 
 def _invariants(result: Result) -> list[dict[str, str]]:
-    found = dict(result.findings)
+    found = dict(result.invariants)
     if result.deadlock is not None:
         found["no deadlock"] = result.deadlock
-    rows = [(name, f.verdict, finding_text(f, result), f.sentence) for name, f in found.items()]
+    rows = [(name, f.verdict, invariant_text(f, result), f.sentence) for name, f in found.items()]
     rows += [(name, f.verdict, property_text(f), f.sentence) for name, f in result.liveness.items()]
     return [dict(zip(("name", "verdict", "text", "sentence"), row, strict=True)) for row in rows]
 

@@ -1,6 +1,6 @@
 """A trace as a picture: a space-time diagram in SVG for a README or a slide, with a light and a dark style.
 
-The picture uses the data of a page (`findings.page_traces`): the actors, the sentences, the logs that a step changes,
+The picture uses the data of a page (`invariants.page_traces`): the actors, the sentences, the logs that a step changes,
 the reasons (each has a letter), and the steps at which fixes act.
 """
 
@@ -54,7 +54,7 @@ text.b0, text.b1, text.b2, text.b3, text.b4, text.nobody { stroke: none; font-we
 
 
 def picture(story: dict[str, Any], steps: range | None = None, width: int = WIDTH) -> str:
-    """The SVG of a trace. `story` is the trace in the form that a page reads (see `findings.page_traces`).
+    """The SVG of a trace. `story` is the trace in the form that a page reads (see `invariants.page_traces`).
 
     Draws only the steps into states whose numbers are in `steps` (None: all steps). The picture is `width` pixels wide,
     or wider if the lanes, sentences and logs need more.

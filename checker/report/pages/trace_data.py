@@ -22,7 +22,7 @@ from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.report.pages.story_data import story
 from isrcheck.checker.report.result_text import violated
 from isrcheck.checker.report.story_text import alternatives_text, fix_text, span, who
-from isrcheck.checker.results.result import Finding, Instance, PropertyFinding, Result, Step, Trace
+from isrcheck.checker.results.result import Instance, InvariantResult, PropertyResult, Result, Step, Trace
 from isrcheck.checker.results.state_text import data_text
 from isrcheck.checker.results.story import Fix, Reasons, Run
 from isrcheck.checker.trace.replay_result import Replayed
@@ -31,13 +31,13 @@ from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.transition_system import shown
 
 
-def beside(finding: Finding) -> list[dict[str, Any]]:
+def beside(outcome: InvariantResult) -> list[dict[str, Any]]:
     """For each fixed design that has a run: its name, the story of its run, and how the run relates to the trace.
 
     The entry `parted` is the step at which the design differs from the trace. It is None if the design allows every
     step. The docstring of `Run` explains the entries `at` and `false`.
     """
-    return [_beside(fix, fix.run) for fix in finding.fixes if fix.run is not None]
+    return [_beside(fix, fix.run) for fix in outcome.fixes if fix.run is not None]
 
 
 def _beside(fix: Fix, run: Run) -> dict[str, Any]:
@@ -59,13 +59,13 @@ def page_traces(result: Result, model: Model) -> dict[str, Any]:
     evaluation error comes last.
     """
     found: list[tuple[Trace, dict[str, Any]]] = []
-    for name, finding in violated(result):
-        assert finding.trace is not None
-        known = [pages for trace, pages in found if trace == finding.trace]
+    for name, outcome in violated(result):
+        assert outcome.trace is not None
+        known = [pages for trace, pages in found if trace == outcome.trace]
         if not known:
-            known = [page_trace(model, finding.trace) | {"beside": beside(finding)}]
-            found.append((finding.trace, known[0]))
-        known[0]["falsified"].append(falsified(name, finding))
+            known = [page_trace(model, outcome.trace) | {"beside": beside(outcome)}]
+            found.append((outcome.trace, known[0]))
+        known[0]["falsified"].append(falsified(name, outcome))
     pages = [pages for _, pages in found]
     for each in pages:
         each["title"] = "Counterexample: " + ", ".join(one["name"] for one in each["falsified"])
@@ -87,19 +87,19 @@ def page_trace(model: Model, trace: Trace) -> dict[str, Any]:
     return {**story(model, trace), "title": "Trace", "falsified": [], "beside": [], "for_ever": trace.loop is not None}
 
 
-def falsified(name: str, finding: Finding) -> dict[str, Any]:
+def falsified(name: str, outcome: InvariantResult) -> dict[str, Any]:
     """A violated invariant as data of a page."""
-    assert finding.trace is not None
+    assert outcome.trace is not None
     about = {
         "name": name,
-        "sentence": finding.sentence,
-        "notes": [line.strip() for line in held_text(finding)],
-        "reasons": _reasons(finding.reasons),
-        "needs": {} if finding.reasons is None else finding.reasons.to_json()["needs"],
-        "fixes": [_fix(fix) for fix in finding.fixes],
-        "alternatives": "\n".join(line[2:] for line in alternatives_text(finding.alternatives)),
+        "sentence": outcome.sentence,
+        "notes": [line.strip() for line in held_text(outcome)],
+        "reasons": _reasons(outcome.reasons),
+        "needs": {} if outcome.reasons is None else outcome.reasons.to_json()["needs"],
+        "fixes": [_fix(fix) for fix in outcome.fixes],
+        "alternatives": "\n".join(line[2:] for line in alternatives_text(outcome.alternatives)),
     }
-    return about | instance_data(finding.instance, finding.trace)
+    return about | instance_data(outcome.instance, outcome.trace)
 
 
 def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
@@ -126,11 +126,11 @@ def _fix(fix: Fix) -> dict[str, Any]:
     return {"step": fix.step, "title": title, "lines": lines}
 
 
-def falsified_property(name: str, finding: PropertyFinding) -> dict[str, Any]:
+def falsified_property(name: str, outcome: PropertyResult) -> dict[str, Any]:
     """A violated property as data of a page. If its trace is a lasso, the entry `notes` says why the lasso is fair."""
-    notes = [f"{promise} cannot happen in state {state}" for promise, state in finding.kept]
+    notes = [f"{promise} cannot happen in state {state}" for promise, state in outcome.kept]
     said: dict[str, Any] = {"reasons": None, "needs": {}, "fixes": [], "alternatives": "", "choice": [], "reads": []}
-    return {"name": name, "sentence": finding.sentence, "notes": notes, **said}
+    return {"name": name, "sentence": outcome.sentence, "notes": notes, **said}
 
 
 def instance_data(instance: Instance | None, trace: Trace) -> dict[str, Any]:
@@ -168,10 +168,10 @@ def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
     allowed = trace if refusal is None else replace(trace, steps=trace.steps[: max(refusal.state - 1, 1)])
     each_reason = page_trace(interpreter.model, allowed)
     refused = [] if refusal is None else each.text().splitlines()
-    found = [] if each.finding is None else [falsified(each.recording.title, each.finding)]
+    found = [] if each.invariant_result is None else [falsified(each.recording.title, each.invariant_result)]
     if each.broken is not None:
         found = [falsified_property(each.recording.title, each.broken)]
     if each.against is not None:
         refused = each.text().splitlines()
-    each_reason["beside"] = [] if each.finding is None else beside(each.finding)
+    each_reason["beside"] = [] if each.invariant_result is None else beside(each.invariant_result)
     return {**each_reason, "title": each.recording.title, "falsified": found, "refused": refused}
