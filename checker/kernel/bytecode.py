@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isrcheck.checker.kernel.llvm_words import splat
-from isrcheck.checker.kernel.vm_passes import BLOCK, SIGNATURES, passes
+from isrcheck.checker.kernel.vm_passes import BLOCK, SIGNATURES, passes_text
 
 if TYPE_CHECKING:
     from isrcheck.checker.kernel.llvm_compiler import Code
@@ -128,7 +128,7 @@ _COMPARED: Final[dict[Function, str]] = {np.equal: "eq", np.not_equal: "ne", np.
 _MAKING: Final = Lock()
 
 
-def machine() -> Mapping[str, Any]:
+def vm_functions() -> Mapping[str, Any]:
     """The compiled functions by name. They are compiled, or loaded from disk, when one of them is first needed."""
     with _MAKING:  # with `cache` alone, two threads could each make a `Code`, and one would be freed during a call
         return _code().calls
@@ -140,10 +140,10 @@ def _code() -> Code:
     from isrcheck.checker.kernel.code_cache import objects
     from isrcheck.checker.kernel.llvm_compiler import Code
 
-    return Code(machine_text(), {"run": (4, False), **SIGNATURES}, objects())
+    return Code(vm_text(), {"run": (4, False), **SIGNATURES}, objects())
 
 
-def machine_text() -> str:
+def vm_text() -> str:
     """The LLVM text of `run` and of the functions in `isrcheck.checker.kernel.vm_passes`."""
     cases = "\n".join(f"    i64 {number}, label %operation{number}" for number in OPERATIONS.values())
     operations = "\n".join(_operation(number, *key) for key, number in OPERATIONS.items())
@@ -178,7 +178,7 @@ next:
 done:
   ret void
 }}
-{passes()}"""
+{passes_text()}"""
 
 
 def _operation(n: int, function: Function, given: int, gives: int) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.kernel.bytecode import Part, Register, machine
+from isrcheck.checker.kernel.bytecode import Part, Register, vm_functions
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.vm_passes import BLOCK, CHANGE, VALUE
 
@@ -121,7 +121,7 @@ class Program:
     def _read(self, states: Words) -> None:
         words = self._words
         words[:, : len(states)] = states.T
-        machine()["unpack"](self._leaves, self._leaf_count, words.ctypes.data, words.shape[1], len(states))
+        vm_functions()["unpack"](self._leaves, self._leaf_count, words.ctypes.data, words.shape[1], len(states))
 
     def expand(self, states: Words, first: int) -> Expanded:
         """The successors of `states`. For each successor, `positions` has the position of its source in `states`, plus
@@ -131,7 +131,7 @@ class Program:
             self._out, self._sources = np.empty((size, width), dtype=np.uint64), np.empty(size, dtype=np.int64)
         self._read(states)
         self._degrees[:], self._ends[:] = 0, 0
-        run, parts, counts, ends = machine(), self._parts, self._counts, self._ends
+        run, parts, counts, ends = vm_functions(), self._parts, self._counts, self._ends
         out, sources = self._out.ctypes.data, self._sources.ctypes.data
         failing = run["expand"](
             parts, count, states.ctypes.data, width, n, self._degrees.ctypes.data, self._masks.ctypes.data,
@@ -151,7 +151,7 @@ class Program:
     def evaluate(self, states: Words, out: Words) -> None:
         """Sets bits in each state's verdict (a row of `out`): a bit for each part whose flag holds in the state."""
         self._read(states)
-        machine()["evaluate"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
+        vm_functions()["evaluate"](self._parts, self._part_count, len(states), out.ctypes.data, out.shape[1])
 
 
 def _placed(code: Sequence[int], parts: Sequence[Part], kept: Sequence[Register]) -> list[int]:

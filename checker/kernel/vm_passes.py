@@ -67,7 +67,7 @@ declare i64 @llvm.cttz.i64(i64, i1)
 """
 
 
-def passes() -> str:
+def passes_text() -> str:
     """The text of all functions of this file. They call `run`, which `isrcheck.checker.kernel.bytecode` defines."""
     return "\n".join([DECLARATIONS, _unpack(), _expand(), _arrange(), _evaluate(), _keep_new()])
 

@@ -117,16 +117,16 @@ def test_the_choice_is_made_once() -> None:
 
 def test_two_threads_share_the_code_that_runs_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """If each made its own, one would be freed, perhaps while it runs."""
-    text = bytecode.machine_text
+    text = bytecode.vm_text
 
     def slow() -> str:
         time.sleep(0.1)
         return text()
 
-    monkeypatch.setattr(bytecode, "machine_text", slow)
+    monkeypatch.setattr(bytecode, "vm_text", slow)
     bytecode._code.cache_clear()
     made: list[Any] = []
-    threads = [threading.Thread(target=lambda: made.append(bytecode.machine()["run"])) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: made.append(bytecode.vm_functions()["run"])) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from isrcheck.checker.kernel.bytecode import BLOCK, NARROW, OPERATIONS, Function, counted, machine
+from isrcheck.checker.kernel.bytecode import BLOCK, NARROW, OPERATIONS, Function, counted, vm_functions
 from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.vm import LANES
 from isrcheck.checker.registry.loader import load_model_class
@@ -36,7 +36,7 @@ def test_an_operation_is_that_of_numpy(function: Function, given: int, gives: in
     a, b = (np.concatenate([x, np.zeros(whole, dtype=x.dtype)]) for x in (a, b))
     found, wanted = (np.zeros(len(a), dtype=column(gives, []).dtype) for _ in range(2))
     code = np.array([OPERATIONS[function, given, gives], *(x.ctypes.data for x in (a, b, found))], dtype=np.int64)
-    machine()["run"](code.ctypes.data, 1, 0, len(a))
+    vm_functions()["run"](code.ctypes.data, 1, 0, len(a))
     compares = function in (np.equal, np.not_equal, np.less_equal)
     function(a, b, wanted.view(np.bool_) if compares else wanted)
     assert found.tolist() == wanted.tolist() and wanted.any()
@@ -46,10 +46,10 @@ def test_only_whole_blocks_up_to_the_last_lane_are_written() -> None:
     zeros, ones = np.zeros(3 * BLOCK, dtype=np.int8), np.ones(3 * BLOCK, dtype=np.int8)
     out = zeros.copy()
     code = np.array([OPERATIONS[np.add, NARROW, NARROW], *(x.ctypes.data for x in (zeros, ones, out))], dtype=np.int64)
-    machine()["run"](code.ctypes.data, 1, 0, BLOCK + 1)
+    vm_functions()["run"](code.ctypes.data, 1, 0, BLOCK + 1)
     assert out.tolist() == [1] * 2 * BLOCK + [0] * BLOCK
     out[:] = 0
-    machine()["run"](code.ctypes.data, 1, BLOCK, BLOCK + 1)
+    vm_functions()["run"](code.ctypes.data, 1, BLOCK, BLOCK + 1)
     assert out.tolist() == [0] * BLOCK + [1] * BLOCK + [0] * BLOCK
 
 

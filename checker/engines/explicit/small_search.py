@@ -17,7 +17,7 @@ import numpy as np
 
 from isrcheck.checker.engines.explicit.level_search import Level, Levelwise, Stopped, as_integer
 from isrcheck.checker.engines.explicit.levels import BLOCK, NativeLevels
-from isrcheck.checker.kernel.bytecode import machine
+from isrcheck.checker.kernel.bytecode import vm_functions
 from isrcheck.checker.kernel.compiled import Integers, Kernel
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, GREATEST, LEAST, OUTSIDE
@@ -53,7 +53,7 @@ class StateSet:
         return self._rows[before : self._count].copy()
 
     def _into(self, table: np.ndarray[tuple[int], np.dtype[np.int32]], rows: Words, count: int, states: Words) -> int:
-        found: int = machine()["keep_new"](
+        found: int = vm_functions()["keep_new"](
             table.ctypes.data, len(table) - 1, rows.ctypes.data, count, states.ctypes.data, len(states), self._words
         )
         return found
