@@ -86,7 +86,7 @@ if TYPE_CHECKING:
     )
     from isrcheck.model.language.refinements import refinement
     from isrcheck.model.language.scalarset_members import BrokerId, none
-    from isrcheck.model.language.setting_constraints import clash, idle
+    from isrcheck.model.language.setting_constraints import conflict, inert
     from isrcheck.model.language.settings import budget, setting
 
 __all__ = [
@@ -123,7 +123,7 @@ __all__ = [
     "budget",
     "channel",
     "check",
-    "clash",
+    "conflict",
     "constraint",
     "count",
     "enum",
@@ -136,8 +136,8 @@ __all__ = [
     "for_each",
     "goal",
     "identity",
-    "idle",
     "implies",
+    "inert",
     "initial",
     "invariant",
     "last_held",

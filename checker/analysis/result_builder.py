@@ -21,7 +21,7 @@ from isrcheck.checker.trace.causes import reasons
 from isrcheck.checker.trace.narration import story
 from isrcheck.checker.trace.trace_evaluation import Walked, last_held
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.setting_constraints import idle_settings, left_out
+from isrcheck.model.language.setting_constraints import inert_settings, left_out
 from isrcheck.model.semantics.concrete_state import explain, holds, initial_states
 from isrcheck.model.semantics.expressions import Expression
 from isrcheck.model.semantics.interpreter import Interpreter
@@ -77,7 +77,7 @@ class ResultBuilder:
             goals_never_reached=[name for name in aimed_at if counted and name not in exploration.goals],
             goals_switched_off=model.goals_switched_off,
             bounds_not_explored=[name for name in self.interpreter.bounds if name in self.system.unexplored],
-            idle=idle_settings(model),
+            inert=inert_settings(model),
             left_out=left_out(model),
             deadlock=stuck,
             evaluation=self._evaluation(),

@@ -160,8 +160,8 @@ def note_on(result: Result, name: str, bound: str) -> str:
 
     Otherwise the note says what the setting leaves out, and then repeats `bound` (such as `bound hit`).
     """
-    if name in result.idle:
-        return f"does nothing: {result.idle[name]}"
+    if name in result.inert:
+        return f"does nothing: {result.inert[name]}"
     left_out = [f"leaves out {result.left_out[name]}"] if name in result.left_out else []
     return "; ".join([*left_out, *([bound] if bound else [])])
 

@@ -318,7 +318,7 @@ class Result:
 
     `profile` is the profile from which the settings start, or None for the defaults. The settings switch off the
     actions in `actions_without_instance` and the goals in `goals_switched_off`. `bounds_not_explored` names the bounds
-    that no state can hit, because the settings switch off what these bounds limit. `idle` has the settings that were
+    that no state can hit, because the settings switch off what these bounds limit. `inert` has the settings that were
     changed but have no effect, each with the condition under which the setting has an effect. `left_out` has the
     settings whose values leave out something that happens in the real system, each with a description of what is left
     out. `reason` says in words why a run is incomplete, and names the limit if there is one.
@@ -345,7 +345,7 @@ class Result:
     goals: list[str] = field(default_factory=list)
     goals_switched_off: list[str] = field(default_factory=list)
     bounds_not_explored: list[str] = field(default_factory=list)
-    idle: dict[str, str] = field(default_factory=dict)
+    inert: dict[str, str] = field(default_factory=dict)
     left_out: dict[str, str] = field(default_factory=dict)
     profile: str | None = None
     deadlock: InvariantResult | None = None
@@ -418,7 +418,7 @@ class Result:
             "model": self.model,
             "profile": self.profile,
             "settings": self.settings,
-            "settings_without_effect": list(self.idle),
+            "settings_without_effect": list(self.inert),
             "settings_that_leave_out": self.left_out,
             "engine": self.engine,
             "workers": self.workers,

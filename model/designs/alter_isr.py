@@ -82,7 +82,7 @@ class AlterIsr(AlterationHandling, PendingIsr, ControlledShutdown, Commands, Rea
     follower_reads = False
     past_high_watermark = "empty"
 
-    together = design_constraints.ALTER_ISR
+    setting_constraints = design_constraints.ALTER_ISR
 
     # Actions that need another value of one of these settings.
     announce_target: Any = None

@@ -35,7 +35,7 @@ class Commands(Controller):
         "controller: it waits for the controller's command",
     )
 
-    together = design_constraints.CONTROLLER
+    setting_constraints = design_constraints.CONTROLLER
 
     # Defined in `topics` and `reassignment`.
     topic_id: Any

@@ -49,7 +49,7 @@ class MajorityVote(LateMessages, PulledLogs, CrashingReplicas):
         "any case",
     )
 
-    together = design_constraints.MAJORITY
+    setting_constraints = design_constraints.MAJORITY
 
     # --- goals ------------------------------------------------------------------------------------------------------
 

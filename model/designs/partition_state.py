@@ -65,7 +65,7 @@ class PartitionState(Fetching):
     versions: Any = "counted"
     """How zkVersions are represented: `counted`, or `identity` if they are only compared for equality."""
 
-    together = design_constraints.PARTITION_STATE
+    setting_constraints = design_constraints.PARTITION_STATE
 
     # --- variables --------------------------------------------------------------------------------------------------
 

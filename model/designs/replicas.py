@@ -107,7 +107,7 @@ class Replicas(Model):
     )
     records_have_epochs = setting(True, meaning="records have a format that carries the leader epoch")
 
-    together = design_constraints.REPLICAS
+    setting_constraints = design_constraints.REPLICAS
 
     # --- variables --------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,7 @@ class ZookeeperListeners(WatchedReplicas):
     )
     skip_same_leader = setting(False, meaning="a follower that hears of the same leader again does not truncate again")
 
-    together = design_constraints.REASSIGNED
+    setting_constraints = design_constraints.REASSIGNED
 
     # --- variables --------------------------------------------------------------------------------------------------
 

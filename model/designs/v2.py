@@ -50,7 +50,7 @@ class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueu
 
     load_balancing = setting(False, meaning="a leader gives up so that broker 0 leads again, if broker 0 is in its ISR")
 
-    together = design_constraints.V2
+    setting_constraints = design_constraints.V2
 
     @action(p=any_partition, b=broker, actor="b", perturbation=True)
     def check_load_balancing(self, s: State, p: int, b: Any) -> None:

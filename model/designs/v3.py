@@ -69,7 +69,7 @@ class ControllerDesign(Commands, Reassignment, Topics):
         "identities without an order, because V3 only compares versions for equality",
     )
 
-    together = design_constraints.V3
+    setting_constraints = design_constraints.V3
 
     def variables(self) -> dict[str, Any]:
         found = super().variables()

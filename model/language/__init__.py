@@ -52,7 +52,7 @@ from isrcheck.model.language.quantifiers import (
 )
 from isrcheck.model.language.refinements import refinement
 from isrcheck.model.language.scalarset_members import BrokerId, none
-from isrcheck.model.language.setting_constraints import clash, idle
+from isrcheck.model.language.setting_constraints import conflict, inert
 from isrcheck.model.language.settings import budget, setting
 
 __all__ = [
@@ -71,7 +71,7 @@ __all__ = [
     "broker",
     "budget",
     "channel",
-    "clash",
+    "conflict",
     "constraint",
     "count",
     "enum",
@@ -84,8 +84,8 @@ __all__ = [
     "for_each",
     "goal",
     "identity",
-    "idle",
     "implies",
+    "inert",
     "initial",
     "invariant",
     "last_held",

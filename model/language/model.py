@@ -40,7 +40,7 @@ from isrcheck.model.language.errors import (
 from isrcheck.model.language.identities import has_identities
 from isrcheck.model.language.profiles import Declared, check_profiles
 from isrcheck.model.language.scalarset_members import BROKER, BrokerId, none
-from isrcheck.model.language.setting_constraints import Together, refuse_clashes
+from isrcheck.model.language.setting_constraints import SettingConstraints, refuse_conflicts
 from isrcheck.model.language.settings import Setting
 from isrcheck.model.semantics.method_calls import heeded
 
@@ -58,14 +58,15 @@ class Model:
 
     A subclass declares settings, defines `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
     `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named sets of
-    values of the settings (see the module `profiles`). `together` declares which settings must not be combined, and
-    when a setting has no effect. A subclass that is only a base of other models sets `abstract = True` in its body.
+    values of the settings (see the module `profiles`). `setting_constraints` declares which settings must not be
+    combined, and when a setting has no effect. A subclass that is only a base of other models sets `abstract = True` in
+    its body.
     """
 
     abstract: ClassVar[bool] = True
     invariants: ClassVar[tuple[str, ...]] = ()
     profiles: ClassVar[Declared] = {}
-    together: ClassVar[Together] = ()
+    setting_constraints: ClassVar[SettingConstraints] = ()
     settings: dict[str, Any]
     __stands__: ClassVar[str]
 
@@ -89,7 +90,7 @@ class Model:
             if name not in declared:
                 raise UnknownName(f"model {self.name()} has no setting {name!r}; {nearest(name, declared)}")
         self.settings = {name: s.checked(values.get(name, s.default)) for name, s in declared.items()}
-        refuse_clashes(self)
+        refuse_conflicts(self)
         self.check_settings()
         self._domains = {name: self.resolved_domain(d) for name, d in self._declared_variables().items()}
         for name, domain in self._domains.items():
@@ -303,8 +304,8 @@ def _check_names(cls: type[Model]) -> None:
         raise ModelError(f"{where}.invariants is a text, not a tuple of names; write ({names!r},)")
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
         raise ModelError(f"{where}.invariants is {names!r}; write a tuple of names")
-    if not isinstance(cls.together, tuple | list):
-        raise ModelError(f"{where}.together is {cls.together!r}; write a tuple of clash(...) and idle(...)")
+    if not isinstance(cls.setting_constraints, tuple | list):
+        raise ModelError(f"{where}.together is {cls.setting_constraints!r}; write a tuple of clash(...) and idle(...)")
     if not isinstance(cls.profiles, Mapping):
         raise ModelError(f"{where}.profiles is {cls.profiles!r}; write a dict of profiles")
     for name, value in cls.__dict__.items():

@@ -1,4 +1,4 @@
-"""Parts: classes that can each be read alone and that together make up a model.
+"""Parts: classes that can each be read alone and that setting_constraints make up a model.
 
 A part owns settings, variables, their initial values, actions and goals. Its bases are the parts that it uses, so its
 class line lists its dependencies, and dependencies have no cycles. A model names parts as its bases and inherits all
@@ -16,7 +16,7 @@ from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import ModelError, mistake_in
 from isrcheck.model.language.model import Model
 
-COLLECTED = frozenset({"holds", "begins", "together", "abstract"})
+COLLECTED = frozenset({"holds", "begins", "setting_constraints", "abstract"})
 """Names that every part may define; a model collects the definitions of all its parts."""
 
 

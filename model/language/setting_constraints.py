@@ -1,4 +1,4 @@
-"""The declarations in a model's `together`: settings that must not be combined and settings that may have no effect."""
+"""The constraints on a model's settings: settings that conflict, and settings that may have no effect (inert)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Condition = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Clash:
+class Conflict:
     """Settings that must not be combined if `where` is true of the model; `why` gives the reason and the remedy."""
 
     settings: tuple[str, ...]
@@ -23,7 +23,7 @@ class Clash:
 
 
 @dataclass(frozen=True)
-class Idle:
+class Inert:
     """Settings that have an effect only if the model fulfils `unless`; `words` describes this condition."""
 
     settings: tuple[str, ...]
@@ -31,35 +31,35 @@ class Idle:
     words: str
 
 
-Together = tuple[Clash | Idle, ...]
-"""The type of `together` in a class body."""
+SettingConstraints = tuple[Conflict | Inert, ...]
+"""The type of `setting_constraints` in a class body."""
 
 
-def clash(*settings: str, where: Condition, why: str) -> Clash:
+def conflict(*settings: str, where: Condition, why: str) -> Conflict:
     """Declares settings whose combination is refused."""
-    return Clash(settings, where, why)
+    return Conflict(settings, where, why)
 
 
-def idle(*settings: str, unless: Condition, words: str) -> Idle:
+def inert(*settings: str, unless: Condition, words: str) -> Inert:
     """Declares settings that have no effect while `unless` is false of the model. Reports then say so."""
-    return Idle(settings, unless, words)
+    return Inert(settings, unless, words)
 
 
-def refuse_clashes(model: AtSettings) -> None:
+def refuse_conflicts(model: AtSettings) -> None:
     """Raises `UnknownName` if a model's settings must not be combined; the message has their names and values."""
-    for found in _declared(model, Clash):
+    for found in _declared(model, Conflict):
         if found.where(model):
             values = " and ".join(f"{name}={said(getattr(model, name))}" for name in found.settings)
-            raise UnknownName(f"{values} do not go together: {found.why}")
+            raise UnknownName(f"{values} do not go setting_constraints: {found.why}")
 
 
-def idle_settings(model: AtSettings) -> dict[str, str]:
-    """The settings that have no effect although they differ from their defaults, each with the words of its `Idle`."""
+def inert_settings(model: AtSettings) -> dict[str, str]:
+    """The settings that have no effect although they differ from their defaults, each with the words of its `Inert`."""
     declared = model.declared_settings()
     changed = {name for name, setting in declared.items() if model.settings[name] != setting.default}
     found = {
         name: one.words
-        for one in _declared(model, Idle)
+        for one in _declared(model, Inert)
         for name in one.settings
         if name in changed and not one.unless(model)
     }
@@ -78,12 +78,12 @@ def said(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-Kind = TypeVar("Kind", Clash, Idle)
+Kind = TypeVar("Kind", Conflict, Inert)
 
 
 def _declared(model: AtSettings, kind: type[Kind]) -> Iterator[Kind]:
     """The declarations of a kind; declarations of base classes come first."""
     for base in reversed(type(model).__mro__):
-        for one in base.__dict__.get("together", ()):
+        for one in base.__dict__.get("setting_constraints", ()):
             if isinstance(one, kind):
                 yield one

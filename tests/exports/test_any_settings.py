@@ -11,7 +11,19 @@ import pytest
 from isrcheck.checker.export.state_class import Unlike, at_any_settings
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.scenarios.scenario import read
-from isrcheck.model.language import Model, broker, clash, enum, flag, number, optional, per, record, sequence, setting
+from isrcheck.model.language import (
+    Model,
+    broker,
+    conflict,
+    enum,
+    flag,
+    number,
+    optional,
+    per,
+    record,
+    sequence,
+    setting,
+)
 from isrcheck.model.language import domains as d
 from tests.designs.shipped import OF_SHARED_PARTS as DESIGNS
 from tests.scenarios.shipped import FOLDERS
@@ -28,7 +40,7 @@ class Switched(Model):
     kind = setting("plain", choices=("plain", "numbered"), meaning="what stands in it")
     size = setting(1, at_least=1, at_most=4, meaning="how large it is")
     alone = setting(False, meaning="goes with no other")
-    together = (clash("alone", "size", where=lambda m: m.alone and m.size > 1, why="one is enough"),)
+    setting_constraints = (conflict("alone", "size", where=lambda m: m.alone and m.size > 1, why="one is enough"),)
 
     def variables(self) -> dict[str, Any]:
         found: dict[str, Any] = {"holds": per(broker, flag)}

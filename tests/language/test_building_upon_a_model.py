@@ -55,7 +55,7 @@ class Free(Fixed):
     lag = setting(3, meaning="lag")
 
 
-class Idle(Lagging):
+class Inert(Lagging):
     """One action less."""
 
     act: Any = None
@@ -87,5 +87,5 @@ def test_a_setting_that_was_fixed_may_be_declared_again() -> None:
 
 
 def test_an_action_can_be_taken_away() -> None:
-    assert list(Idle.actions()) == ["rest"]
+    assert list(Inert.actions()) == ["rest"]
     assert list(Lagging.actions()) == ["act", "rest"]

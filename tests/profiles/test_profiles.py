@@ -12,7 +12,7 @@ import pytest
 from isrcheck import Model, ModelError, UnknownName, check, simulate
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.language.profiles import profiles_of
-from isrcheck.model.language.setting_constraints import Idle
+from isrcheck.model.language.setting_constraints import Inert
 from isrcheck.model.semantics.tracing import trace
 from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.cli.running import run
@@ -59,7 +59,7 @@ def test_the_plain_check_has_failures_and_leaves_nothing_out(design: str) -> Non
     result = check(design, keep_going=True)
     assert (result.profile, result.reason, result.left) == ("plain", None, 0)
     assert (result.verdict == "violated") == (design in LOSES)
-    assert (result.actions_never_fired, result.goals_never_reached, result.idle) == ([], [], {})
+    assert (result.actions_never_fired, result.goals_never_reached, result.inert) == ([], [], {})
     assert "another-broker-leads" in result.goals or design == "majority"
     assert FAILURES[design] <= {name for name, value in result.settings.items() if value}
     assert result.distinct < (15_000_000 if design == "kraft" else 300_000)
@@ -261,7 +261,7 @@ def meaning(system: TransitionSystem) -> Any:
 def test_a_setting_that_is_said_to_do_nothing_does_nothing(design: str) -> None:
     cls = load_model_class(design).cls
     declared = cls.declared_settings()
-    said = [one for base in cls.__mro__ for one in base.__dict__.get("together", ()) if isinstance(one, Idle)]
+    said = [one for base in cls.__mro__ for one in base.__dict__.get("together", ()) if isinstance(one, Inert)]
     model = cls()
     usual = trace(model, load_model_class(design).chosen(None))
     for name in {name for one in said if not one.unless(model) for name in one.settings} & declared.keys():

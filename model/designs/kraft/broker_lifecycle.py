@@ -20,8 +20,8 @@ from isrcheck.model.designs.kraft.partition import Partition
 from isrcheck.model.designs.kraft.replication_control import somebody_or_nobody
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_end
-from isrcheck.model.language import action, broker, idle, minimum, number, set_of, setting, some, when
-from isrcheck.model.language.setting_constraints import Together
+from isrcheck.model.language import action, broker, inert, minimum, number, set_of, setting, some, when
+from isrcheck.model.language.setting_constraints import SettingConstraints
 
 
 def any_checkpoint(m: Any) -> Any:
@@ -74,15 +74,15 @@ class BrokerLifecycle(Partition):
         "replaced: an empty directory takes its place, and the broker registers as after an unclean shutdown",
     )
 
-    together: ClassVar[Together] = (
-        idle(
+    setting_constraints: ClassVar[SettingConstraints] = (
+        inert(
             "failed_directory",
             "lost_directory",
             unless=lambda m: m.elr and m.directory_failures > 0 and m.restarts > 0,
             words="it needs elr=true, directory_failures>=1, and a crash or shutdown",
         ),
-        idle("clean_crashes", unless=lambda m: m.elr and m.crashes > 0, words="it needs elr=true and crashes>=1"),
-        idle(
+        inert("clean_crashes", unless=lambda m: m.elr and m.crashes > 0, words="it needs elr=true and crashes>=1"),
+        inert(
             "unclean_start",
             unless=lambda m: m.elr and m.crashes_uncleanly,
             words="it needs elr=true, and lossy_crashes>=1 or crashes>=1 with clean_crashes=false",

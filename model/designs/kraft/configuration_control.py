@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
 from isrcheck.model.designs.kraft.state import KraftState
-from isrcheck.model.language import flag, idle, minimum, setting, when
-from isrcheck.model.language.setting_constraints import Together
+from isrcheck.model.language import flag, inert, minimum, setting, when
+from isrcheck.model.language.setting_constraints import SettingConstraints
 
 
 class ConfigurationControl(PartitionRegistration):
@@ -65,10 +65,10 @@ class ConfigurationControl(PartitionRegistration):
         "before-partitions: the partition last",
     )
 
-    together: ClassVar[Together] = (
-        idle("replicas_counted", unless=lambda m: m.reassignments > 0, words="it needs reassignments>=1"),
-        idle("elr_is_cleared", unless=lambda m: m.min_isr_then > 0 and m.elr, words="it needs min_isr_then and elr"),
-        idle(
+    setting_constraints: ClassVar[SettingConstraints] = (
+        inert("replicas_counted", unless=lambda m: m.reassignments > 0, words="it needs reassignments>=1"),
+        inert("elr_is_cleared", unless=lambda m: m.min_isr_then > 0 and m.elr, words="it needs min_isr_then and elr"),
+        inert(
             "min_isr_change",
             "config_order",
             unless=lambda m: m.min_isr_then > 0,

@@ -18,8 +18,8 @@ from isrcheck.model.designs.kraft.partition_reassignment_replicas import Assignm
 from isrcheck.model.designs.kraft.produce_purgatory import ProducePurgatory
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
-from isrcheck.model.language import broker, every, idle, none, optional, per, set_of, setting, some, when
-from isrcheck.model.language.setting_constraints import Together
+from isrcheck.model.language import broker, every, inert, none, optional, per, set_of, setting, some, when
+from isrcheck.model.language.setting_constraints import SettingConstraints
 
 
 class Change(NamedTuple):
@@ -69,8 +69,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         "active; may-be-dead: even if it is not, as before KAFKA-19522; never: not at all",
     )
 
-    together: ClassVar[Together] = (
-        idle(
+    setting_constraints: ClassVar[SettingConstraints] = (
+        inert(
             "removed_replica",
             unless=lambda m: m.elr and m.reassignments > 0,
             words="it needs elr=true and reassignments>=1",

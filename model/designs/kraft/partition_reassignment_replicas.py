@@ -16,8 +16,8 @@ from typing import Any, ClassVar, NamedTuple
 
 from isrcheck.model.designs.kraft.partition_registration import PartitionRegistration
 from isrcheck.model.designs.kraft.state import KraftState
-from isrcheck.model.language import idle, setting, when
-from isrcheck.model.language.setting_constraints import Together
+from isrcheck.model.language import inert, setting, when
+from isrcheck.model.language.setting_constraints import SettingConstraints
 
 
 class Assignment(NamedTuple):
@@ -41,8 +41,8 @@ class PartitionReassignmentReplicas(PartitionRegistration):
         "(KAFKA-19975, in 4.3); all: the whole target (KAFKA-15665, in 3.8); added: the added ones",
     )
 
-    together: ClassVar[Together] = (
-        idle(
+    setting_constraints: ClassVar[SettingConstraints] = (
+        inert(
             "awaited_in_isr",
             unless=lambda m: m.reassignments > 0,
             words="it needs reassignments>=1",

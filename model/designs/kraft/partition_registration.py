@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import UnifiedLog
-from isrcheck.model.language import broker, budget, idle, number, optional, record, set_of, setting, some
-from isrcheck.model.language.setting_constraints import Together
+from isrcheck.model.language import broker, budget, inert, number, optional, record, set_of, setting, some
+from isrcheck.model.language.setting_constraints import SettingConstraints
 
 
 class PartitionRegistration(UnifiedLog):
@@ -52,8 +52,8 @@ class PartitionRegistration(UnifiedLog):
         1, at_least=1, at_most=5, meaning="with reassignments: the least number of replicas that an operator assigns"
     )
 
-    together: ClassVar[Together] = (
-        idle(
+    setting_constraints: ClassVar[SettingConstraints] = (
+        inert(
             "cancellations",
             "replication_factor_changes",
             "fewest_replicas",

@@ -22,8 +22,8 @@ from typing import Any, ClassVar
 from isrcheck.model.designs.kraft.partition import Leading, Partition
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_end, any_partition
-from isrcheck.model.language import action, becomes, broker, enum, idle, minimum, number, per, record, setting, when
-from isrcheck.model.language.setting_constraints import Together
+from isrcheck.model.language import action, becomes, broker, enum, inert, minimum, number, per, record, setting, when
+from isrcheck.model.language.setting_constraints import SettingConstraints
 
 
 class ReplicaFetcher(Partition):
@@ -83,14 +83,14 @@ class ReplicaFetcher(Partition):
         "restart; noted: the fetch counts for the present broker epoch (KAFKA-15221)",
     )
 
-    together: ClassVar[Together] = (
-        idle("fetch_answer", unless=lambda m: m.fetch == "two-steps", words="it needs fetch = two-steps"),
-        idle(
+    setting_constraints: ClassVar[SettingConstraints] = (
+        inert("fetch_answer", unless=lambda m: m.fetch == "two-steps", words="it needs fetch = two-steps"),
+        inert(
             "former_life",
             unless=lambda m: m.note_fetch != "at-once" and m.restarts > 0,
             words="it needs note_fetch other than at-once, and a crash or shutdown",
         ),
-        idle("late_notes", unless=lambda m: m.note_fetch != "at-once", words="it needs note_fetch other than at-once"),
+        inert("late_notes", unless=lambda m: m.note_fetch != "at-once", words="it needs note_fetch other than at-once"),
     )
 
     def holds(self) -> dict[str, Any]:

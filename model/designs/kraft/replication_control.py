@@ -28,7 +28,7 @@ from isrcheck.model.language import (
     budget,
     every,
     goal,
-    idle,
+    inert,
     none,
     number,
     optional,
@@ -37,7 +37,7 @@ from isrcheck.model.language import (
     some,
     when,
 )
-from isrcheck.model.language.setting_constraints import Together
+from isrcheck.model.language.setting_constraints import SettingConstraints
 
 somebody_or_nobody = optional(broker)
 """The domain of the leader after a change."""
@@ -65,8 +65,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         "the eligible leader replicas",
     )
 
-    together: ClassVar[Together] = (
-        idle(
+    setting_constraints: ClassVar[SettingConstraints] = (
+        inert(
             "assigned_directory",
             unless=lambda m: m.elr and m.directory_assignments + m.directory_failures > 0,
             words="it needs elr=true, and directory_assignments>=1 or directory_failures>=1",

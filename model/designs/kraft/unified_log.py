@@ -21,7 +21,7 @@ from isrcheck.model.language import (
     broker,
     budget,
     goal,
-    idle,
+    inert,
     number,
     per,
     record,
@@ -76,8 +76,8 @@ class UnifiedLog(Part):
         "(KAFKA-15608, KAFKA-20961); keeps-epochs: all that the log knew",
     )
 
-    together: ClassVar[tuple[Any, ...]] = (
-        idle("moved_log", unless=lambda m: m.log_moves > 0, words="it needs log_moves>=1"),
+    setting_constraints: ClassVar[tuple[Any, ...]] = (
+        inert("moved_log", unless=lambda m: m.log_moves > 0, words="it needs log_moves>=1"),
     )
 
     partitions = 1
