@@ -17,7 +17,7 @@ from isrcheck.model.language import UnknownName, for_all, invariant, needs, some
 
 def quiescent(m: Any, s: Any) -> Any:
     """Whether the bounds of the search leave room for more steps, but no healing action is enabled."""
-    healing = [getattr(m, f.__name__) for f in type(m).actions().values() if not f.__action__.perturbation]
+    healing = [getattr(m, f.__name__) for f in type(m).actions().values() if not f.__action__.environment]
     return ~some(s.enabled(f) for f in healing) & m.has_room(s)
 
 

@@ -207,7 +207,7 @@ class Alterations(PartitionState):
         b=broker,
         request=any_request,
         actor="network",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.lost_responses,
     )
     def lose_response(self, s: State, p: int, b: Any, request: int) -> None:
@@ -223,7 +223,7 @@ class Alterations(PartitionState):
         return f"{self.error_in_words(old, p, b, request)} to {b} is lost; it sends its request for ISR {one.isr} again"
 
     @action(
-        p=any_partition, b=broker, request=any_request, actor="b", perturbation=True, where=lambda m: m.late_requests
+        p=any_partition, b=broker, request=any_request, actor="b", environment=True, where=lambda m: m.late_requests
     )
     def send_again(self, s: State, p: int, b: Any, request: int) -> None:
         """A leader has waited too long for a response and sends the same request again; both requests may arrive."""

@@ -38,7 +38,7 @@ class ControlledShutdown(Controller):
             found["stopping"] = set_of(broker)
         return found
 
-    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.shutdowns)
+    @action(b=broker, actor="b", environment=True, where=lambda m: m.shutdowns)
     def begin_controlled_shutdown(self, s: State, b: Any) -> None:
         """A broker tells the controller that it shuts down. It stops fetching, and the controller counts it as dead."""
         s.require(s.shutdowns < self.shutdowns, self.is_up(s, b), s.live.has(b))
@@ -56,7 +56,7 @@ class ControlledShutdown(Controller):
     def describe_begin_controlled_shutdown(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} tells the controller that it shuts down: live brokers {becomes(old.live, new.live)}"
 
-    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.shutdowns)
+    @action(b=broker, actor="b", environment=True, where=lambda m: m.shutdowns)
     def finish_controlled_shutdown(self, s: State, b: Any) -> None:
         """A broker in controlled shutdown stops, at any time, and closes its session."""
         s.require(s.stopping.has(b))

@@ -332,7 +332,7 @@ class Controller(PartitionState, DataPlane, Logs):
         return self.decision_in_words(old, new, c, p, "nobody can lead")
 
     @action(
-        c=any_controller, p=any_partition, actor="controller", perturbation=True, where=lambda m: m.preferred_election
+        c=any_controller, p=any_partition, actor="controller", environment=True, where=lambda m: m.preferred_election
     )
     def on_preferred_replica_election(self, s: State, c: Any, p: int) -> None:
         """The controller gives the lead to the preferred replica, broker 0, if that broker is live and in the ISR."""

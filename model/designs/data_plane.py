@@ -126,7 +126,7 @@ class DataPlane(Fetching, Producers):
         p=any_partition,
         b=broker,
         actor="b",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.has_crashes and not m.checkpoint_all,
     )
     def checkpoint_without_unstarted_replica(self, s: State, p: int, b: Any) -> None:
@@ -140,7 +140,7 @@ class DataPlane(Fetching, Producers):
         what = f"its high watermarks{sentences.of_partition(self, p)} to disk before the replica has started"
         return f"{b} writes {what}: the one on disk {lost}"
 
-    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.crashes)
+    @action(b=broker, actor="b", environment=True, where=lambda m: m.crashes)
     def crash(self, s: State, b: Any) -> None:
         """A broker stops; logs and checkpoints survive."""
         s.require(s.crashes < self.crashes, s.up.has(b))
@@ -150,7 +150,7 @@ class DataPlane(Fetching, Producers):
     def describe_crash(self, old: Any, new: Any, b: Any) -> str:
         return f"{b} crashes{self.lost_in_words(old, new, b)}"
 
-    @action(b=broker, kept=any_length, actor="b", perturbation=True, where=lambda m: m.lossy_crashes)
+    @action(b=broker, kept=any_length, actor="b", environment=True, where=lambda m: m.lossy_crashes)
     def crash_with_loss(self, s: State, b: Any, kept: int) -> None:
         """A broker stops, and each log loses the records at its end that had not reached the disk."""
         s.require(s.lossy_crashes < self.lossy_crashes, s.up.has(b))

@@ -52,7 +52,7 @@ class Logs(Producers):
             s.epoch_cache[p][b] = when(has_it, s.epoch_cache[p][b], noted)
         s.log[p][b] = when(has_it, log, appended)
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    @action(p=any_partition, b=broker, actor="client", environment=True)
     def produce(self, s: State, p: int, b: Any) -> None:
         """A producer with acks=all writes to a broker that believes it leads; the ISR must be large enough."""
         s.require(self.takes_writes(s, p, b))
@@ -77,7 +77,7 @@ class Logs(Producers):
             return f"a producer with acks=all, which has no answer, writes to {leader} once more {written}"
         return f"a producer with acks=all writes to {leader} {written}"
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.acks_one)
+    @action(p=any_partition, b=broker, actor="client", environment=True, where=lambda m: m.acks_one)
     def produce_acks_one(self, s: State, p: int, b: Any) -> None:
         """A producer with acks=1 writes a record, which is acknowledged immediately."""
         s.acknowledged_by_one[s.next_record_id] = self.is_owed(s, p)
@@ -163,7 +163,7 @@ class Logs(Producers):
         follows = (s.replica[p][b].role == "follower") & self.is_up(s, b)
         return self.leads(s, p, b) | follows if self.follower_reads else self.leads(s, p, b)
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.consumers)
+    @action(p=any_partition, b=broker, actor="client", environment=True, where=lambda m: m.consumers)
     def consume(self, s: State, p: int, b: Any) -> None:
         """A consumer reads the next record below the high watermark."""
         position, log = s.consumed[p].length, s.log[p][b]
@@ -175,7 +175,7 @@ class Logs(Producers):
         at, record = len(old.consumed[p]), sentences.record_in_words(new.consumed[p][-1])
         return f"a consumer reads {record} at offset {at} from {b}{sentences.of_partition(self, p)}"
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True, where=lambda m: m.consumers)
+    @action(p=any_partition, b=broker, actor="client", environment=True, where=lambda m: m.consumers)
     def refuse_consumer(self, s: State, p: int, b: Any) -> None:
         """A leader tells a consumer that its offset is out of range (`past_high_watermark` says which offsets are)."""
         position = s.consumed[p].length

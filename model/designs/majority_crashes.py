@@ -86,7 +86,7 @@ class CrashingReplicas(ElectionsByMajority):
             s.replica[p][b].votes = set()
             s.replica[p][b].high_watermark = 0
 
-    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.crashes)
+    @action(b=broker, actor="b", environment=True, where=lambda m: m.crashes)
     def crash(self, s: State, b: Any) -> None:
         """A broker stops; its log, its epoch and its vote survive."""
         s.require(s.crashes < self.crashes, s.up.has(b))
@@ -108,9 +108,7 @@ class CrashingReplicas(ElectionsByMajority):
         s.lossy_crashes += 1
         self.stop(s, b)
 
-    @action(
-        b=broker, kept=any_length, actor="b", perturbation=True, where=lambda m: m.lossy_crashes and m.flushes_votes
-    )
+    @action(b=broker, kept=any_length, actor="b", environment=True, where=lambda m: m.lossy_crashes and m.flushes_votes)
     def crash_with_loss(self, s: State, b: Any, kept: int) -> None:
         """A broker stops, and loses unflushed records at the end of its log; its vote survives."""
         for p in self.all_partitions:
@@ -125,7 +123,7 @@ class CrashingReplicas(ElectionsByMajority):
         kept=any_length,
         epoch=any_epoch,
         actor="b",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.lossy_crashes and not m.flushes_votes,
     )
     def crash_and_forget(self, s: State, b: Any, kept: int, epoch: int) -> None:

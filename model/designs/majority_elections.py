@@ -184,7 +184,7 @@ class ElectionsByMajority(Logs):
         return f"{b}, {self.last_in_words(old, p, b)}, finds no leader up and stands for election in epoch {epochs}"
 
     @action(
-        p=any_partition, b=broker, actor="b", perturbation=True, where=lambda m: m.timeouts and m.votes == "one-by-one"
+        p=any_partition, b=broker, actor="b", environment=True, where=lambda m: m.timeouts and m.votes == "one-by-one"
     )
     def time_out(self, s: State, p: int, b: Any) -> None:
         """A replica has not heard of a leader for too long, and becomes a candidate."""
@@ -254,7 +254,7 @@ class ElectionsByMajority(Logs):
         b=broker,
         voters=set_of(broker),
         actor="b",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.votes == "at-once" and m.timeouts,
     )
     def depose(self, s: State, p: int, b: Any, voters: Any) -> None:

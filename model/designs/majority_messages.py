@@ -124,7 +124,7 @@ class LateMessages(ElectionsByMajority):
         candidate=broker,
         voter=broker,
         actor="candidate",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.late_votes,
     )
     def request_vote_late(self, s: State, p: int, candidate: Any, voter: Any) -> None:
@@ -146,7 +146,7 @@ class LateMessages(ElectionsByMajority):
         voter=broker,
         candidate=broker,
         actor="voter",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.late_votes,
     )
     def late_vote_request_arrives(self, s: State, p: int, place: int, voter: Any, candidate: Any) -> None:
@@ -170,7 +170,7 @@ class LateMessages(ElectionsByMajority):
         return f"{voter} gets the late request of {candidate} and {votes}: {counted}"
 
     @action(
-        p=any_partition, voter=broker, candidate=broker, actor="voter", perturbation=True, where=lambda m: m.late_votes
+        p=any_partition, voter=broker, candidate=broker, actor="voter", environment=True, where=lambda m: m.late_votes
     )
     def vote_late(self, s: State, p: int, voter: Any, candidate: Any) -> None:
         """A replica votes for a candidate, and its answer is late."""
@@ -198,7 +198,7 @@ class LateMessages(ElectionsByMajority):
         voter=broker,
         candidate=broker,
         actor="candidate",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.late_votes,
     )
     def late_vote_arrives(self, s: State, p: int, place: int, voter: Any, candidate: Any) -> None:
@@ -225,7 +225,7 @@ class LateMessages(ElectionsByMajority):
         follower=broker,
         leader=broker,
         actor="follower",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.late_messages,
     )
     def fetch_late(self, s: State, p: int, follower: Any, leader: Any) -> None:
@@ -256,7 +256,7 @@ class LateMessages(ElectionsByMajority):
         follower=broker,
         leader=broker,
         actor="leader",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.late_messages,
     )
     def late_fetch_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:
@@ -282,7 +282,7 @@ class LateMessages(ElectionsByMajority):
         follower=broker,
         leader=broker,
         actor="leader",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.late_messages,
     )
     def answer_late(self, s: State, p: int, follower: Any, leader: Any) -> None:
@@ -309,7 +309,7 @@ class LateMessages(ElectionsByMajority):
         follower=broker,
         leader=broker,
         actor="follower",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.late_messages,
     )
     def late_answer_arrives(self, s: State, p: int, place: int, follower: Any, leader: Any) -> None:

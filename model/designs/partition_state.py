@@ -254,7 +254,7 @@ class PartitionState(Fetching):
         b=broker,
         follower=broker,
         actor="b",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.shrink_guard == "any",
     )
     def shrink_isr_of_slow(self, s: State, p: int, b: Any, follower: Any) -> None:
@@ -300,7 +300,7 @@ class PartitionState(Fetching):
     def describe_session_of_the_dead_expires(self, old: Any, new: Any, b: Any) -> str:
         return f"the session of {b}, which is down, expires: live brokers {becomes(old.live, new.live)}"
 
-    @action(b=broker, actor="zookeeper", perturbation=True, where=lambda m: m.expiries)
+    @action(b=broker, actor="zookeeper", environment=True, where=lambda m: m.expiries)
     def session_expires(self, s: State, b: Any) -> None:
         """A broker loses its session and runs on: a zombie."""
         s.require(s.expiries < self.expiries, s.live.has(b), self.is_up(s, b))

@@ -150,7 +150,7 @@ class Reassignment(Controller):
         p=any_partition,
         target=set_of(broker),
         actor="administrator",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.reassignments,
     )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:
@@ -171,7 +171,7 @@ class Reassignment(Controller):
         c=any_controller,
         p=any_partition,
         actor="administrator",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.reassignments and m.cancellations,
     )
     def cancel_reassignment(self, s: State, c: Any, p: int) -> None:

@@ -119,7 +119,7 @@ class Topics(Controller):
 
     # --- the administrator ------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
+    @action(p=any_partition, actor="administrator", environment=True, where=lambda m: m.has_topics)
     def delete_topic(self, s: State, p: int) -> None:
         """An administrator deletes a topic; its committed, acknowledged and consumed records need not survive."""
         topic = s.topic[p]
@@ -131,7 +131,7 @@ class Topics(Controller):
     def describe_delete_topic(self, old: Any, new: Any, p: int) -> str:
         return f"an administrator deletes the topic{sentences.of_partition(self, p)}"
 
-    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
+    @action(p=any_partition, actor="administrator", environment=True, where=lambda m: m.has_topics)
     def create_topic(self, s: State, p: int) -> None:
         """An administrator creates a topic again under the same name."""
         topic = s.topic[p]

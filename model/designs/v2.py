@@ -52,7 +52,7 @@ class LeaderCoordination(AdministeredTopics, ReassignedReplicas, StateChangeQueu
 
     setting_constraints = design_constraints.V2
 
-    @action(p=any_partition, b=broker, actor="b", perturbation=True)
+    @action(p=any_partition, b=broker, actor="b", environment=True)
     def check_load_balancing(self, s: State, p: int, b: Any) -> None:
         """A leader other than broker 0 gives up the leader node, because broker 0 (the preferred one) is in its ISR."""
         preferred = self.broker(0)

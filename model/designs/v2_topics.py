@@ -108,7 +108,7 @@ class AdministeredTopics(ZookeeperWatches):
 
     # --- deletePartition --------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
+    @action(p=any_partition, actor="administrator", environment=True, where=lambda m: m.has_topics)
     def delete_partition(self, s: State, p: int) -> None:
         """An administrator deletes a partition (empty list in partitions_reassigned). Its records need not survive."""
         s.require(s.topic[p].exists == "yes", s.assignment[p].phase == "none")
@@ -149,7 +149,7 @@ class AdministeredTopics(ZookeeperWatches):
 
     # --- createTopic ------------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
+    @action(p=any_partition, actor="administrator", environment=True, where=lambda m: m.has_topics)
     def create_topic(self, s: State, p: int) -> None:
         """An administrator creates the topic: it names the new replicas and sends start-replica to each."""
         topic = s.topic[p]
@@ -178,7 +178,7 @@ class AdministeredTopics(ZookeeperWatches):
         done = f"finds that the requests to {listed(old.assignment[p].target)} have been taken out"
         return f"the administrator {done}, and names them as replicas: the topic{self.number_of(p)} is there"
 
-    @action(p=any_partition, actor="administrator", perturbation=True, where=lambda m: m.has_topics)
+    @action(p=any_partition, actor="administrator", environment=True, where=lambda m: m.has_topics)
     def creation_times_out(self, s: State, p: int) -> None:
         """A replica takes too long to start: the administrator gives up, and leaves everything as it is."""
         s.require(s.topic[p].exists == "creating", ~self.is_taken_out(s, p, s.assignment[p].target))

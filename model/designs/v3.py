@@ -97,7 +97,7 @@ class ControllerDesign(Commands, Reassignment, Topics):
             replica.version = version
 
     @action(
-        p=any_partition, b=broker, follower=broker, actor="zookeeper", perturbation=True, where=lambda m: m.lost_replies
+        p=any_partition, b=broker, follower=broker, actor="zookeeper", environment=True, where=lambda m: m.lost_replies
     )
     def expand_isr_and_lose_the_reply(self, s: State, p: int, b: Any, follower: Any) -> None:
         """The leader's write of a larger ISR succeeds, but the connection breaks before the reply."""

@@ -88,7 +88,7 @@ class WatchedReplicas(ZookeeperWatches):
         p=any_partition,
         target=set_of(broker),
         actor="administrator",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.reassignments,
     )
     def reassign_partition(self, s: State, p: int, target: Any) -> None:

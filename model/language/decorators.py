@@ -25,7 +25,7 @@ class Action:
 
     parameters: dict[str, ParameterDomain]
     actor: str
-    perturbation: bool
+    environment: bool
     fair: Fair | None = None
     together: tuple[str, ...] | None = None
     handler: str | None = None
@@ -37,7 +37,7 @@ def action(
     /,
     *,
     actor: str = "",
-    perturbation: bool = False,
+    environment: bool = False,
     fair: Fair | None = None,
     together: tuple[str, ...] | None = None,
     handler: str | None = None,
@@ -63,11 +63,11 @@ def action(
     """
     if bare is not None or not isinstance(actor, str) or not actor:
         raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
-    if not isinstance(perturbation, bool):
-        raise mistake(f"perturbation={perturbation!r}", "write True or False")
+    if not isinstance(environment, bool):
+        raise mistake(f"perturbation={environment!r}", "write True or False")
     if where is not None:
         require_own(where, 1, "where of @action", "(model)")
-    _require_promise(perturbation, fair, together, handler, parameters)
+    _require_promise(environment, fair, together, handler, parameters)
 
     def decorate(method: Method) -> Method:
         _require_undecorated(method, "action")
@@ -79,17 +79,17 @@ def action(
         if not (method.__doc__ or "").strip():
             raise mistake_in(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
         _require_domains(method, f"action {method.__name__}", parameters)
-        method.__action__ = Action(parameters, actor, perturbation, fair, together, handler, where)  # type: ignore[attr-defined]
+        method.__action__ = Action(parameters, actor, environment, fair, together, handler, where)  # type: ignore[attr-defined]
         return method
 
     return decorate
 
 
-def _require_promise(perturbation: bool, fair: Any, together: Any, handler: Any, parameters: Any) -> None:
+def _require_promise(environment: bool, fair: Any, together: Any, handler: Any, parameters: Any) -> None:
     """Raises `ModelError` for arguments about fairness that are invalid or contradict each other."""
     if fair is not None and fair not in FAIR:
         raise mistake(f"fair={fair!r}", 'write "weak", "strong" or "none"')
-    if perturbation and (fair, together, handler) != (None, None, None):
+    if environment and (fair, together, handler) != (None, None, None):
         raise mistake("a perturbation with fairness", "take fair, together and handler away")
     if handler is not None and (together is not None or not isinstance(handler, str) or not handler):
         raise mistake(f"handler={handler!r} with together={together!r}", "give one of them, the handler by its name")

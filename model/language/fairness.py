@@ -45,7 +45,7 @@ class Fairness:
     def of(self, name: str, spec: Action) -> Fair:
         if name in self.strong or name in self.weak:
             return "strong" if name in self.strong else "weak"
-        if name in self.unfair or spec.perturbation:
+        if name in self.unfair or spec.environment:
             return "none"
         return spec.fair or self.default
 

@@ -134,7 +134,7 @@ class AsyncIsr(Model):
             for b in self.brokers
         ]
 
-    @action(replica=broker, actor="controller", perturbation=True)
+    @action(replica=broker, actor="controller", environment=True)
     def controller_shrink_isr(self, s: AsyncIsrState, replica: Any) -> None:
         """The controller removes a failed follower from the ISR."""
         if replica == self.leader:
@@ -177,7 +177,7 @@ class AsyncIsr(Model):
     def describe_leader_request_expand_isr(self, old: Any, new: Any, replica: Any) -> str:
         return f"{self.request_in_words(old, new)} with {replica}, which has reached offset {old.offsets[replica]}"
 
-    @action(actor="leader", perturbation=True)
+    @action(actor="leader", environment=True)
     def leader_write(self, s: AsyncIsrState) -> None:
         """The leader appends a record."""
         s.require(s.offsets[self.leader] <= self.max_offset)

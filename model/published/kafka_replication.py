@@ -164,7 +164,7 @@ class KafkaReplication(Model):
 
     # --- actions of every variant -----------------------------------------------------------------------------------
 
-    @action(leader=broker, actor="controller", perturbation=True)
+    @action(leader=broker, actor="controller", environment=True)
     def controller_elect_leader(self, s: Kip320State, leader: Any) -> None:
         """The controller makes another member of the ISR the leader, whether the present leader is alive or not."""
         s.require(s.quorum.isr.has(leader), s.quorum.leader != leader)
@@ -175,7 +175,7 @@ class KafkaReplication(Model):
         epoch = step_sentences.epoch_in_words(old, new)
         return f"the controller makes {leader} the leader {before}: leader epoch {epoch}, ISR {new.quorum.isr}"
 
-    @action(replica=broker, actor="controller", perturbation=True)
+    @action(replica=broker, actor="controller", environment=True)
     def controller_shrink_isr(self, s: Kip320State, replica: Any) -> None:
         """The controller removes a failed replica from the ISR. A failed leader is deposed but stays if alone in it."""
         leads, isr = s.quorum.leader == replica, s.quorum.isr
@@ -202,7 +202,7 @@ class KafkaReplication(Model):
         request = step_sentences.request_in_words(new, epoch)
         return f"{leader} takes {request} and leads, with ISR {isr}, high watermark {passed} and log end {end}"
 
-    @action(replica=broker, actor="replica", perturbation=True)
+    @action(replica=broker, actor="replica", environment=True)
     def leader_write(self, s: Kip320State, replica: Any) -> None:
         """A replica that presumes leadership appends a client's record in its own epoch."""
         s.require(self.presumes_leadership(s, replica), s.next_record_id < self.max_records, ~s.log[replica].is_full)

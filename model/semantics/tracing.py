@@ -410,7 +410,7 @@ class _Sheet:
         failure = e.or_(e.not_(can), *(e.and_(guard, e.not_(c)) for c in s._conditions))
         updates = {i: node for i, node in sorted(s._updates.items()) if node is not e.leaf(self.leaves[i])}
         cut = e.and_(s._wanted.node, s._wanted.defined, e.not_(s._room.node))
-        return Transition(label, actor_of(spec.actor, label), spec.perturbation, guard, updates, failure, cut)
+        return Transition(label, actor_of(spec.actor, label), spec.environment, guard, updates, failure, cut)
 
     def predicates(self, methods: dict[str, Callable[..., Any]]) -> tuple[Predicate, ...]:
         return tuple(self.predicate(name, method) for name, method in methods.items())

@@ -72,7 +72,7 @@ class Transition:
 
     label: Label
     actor: str
-    perturbation: bool
+    environment: bool
     guard: Expression
     updates: Mapping[int, Expression]
     failure: Expression

@@ -32,7 +32,7 @@ def test_it_is_the_same_as_of_an_action_that_is_traced_anew(model: str, monkeypa
     )
     for one, other in zip(known.invariants, traced().invariants, strict=True):
         assert one.holds is other.holds and one.failure is other.failure
-    healing = [name for name, method in loaded.cls.actions().items() if not method.__action__.perturbation]  # type: ignore[attr-defined]
+    healing = [name for name, method in loaded.cls.actions().items() if not method.__action__.environment]  # type: ignore[attr-defined]
     assert len(runs) == len(ASKING) * len(healing)
 
 

@@ -56,7 +56,7 @@ class Mine(Model):
     def describe_act(self, old, new, b, k):
         return «f"{b} acts, {old.n} -> {new.n}"»
 
-    @action(actor=«"controller"», perturbation=«True»)
+    @action(actor=«"controller"», environment=«True»)
     def flip(self, s):
         """It flips."""
         s.require(«s.role == «"x"»»)

@@ -113,7 +113,7 @@ class OfGraph(Model):
         """It need not happen."""
         self.go(s, "free", k)
 
-    @action(k=number(0, INSTANCES - 1), actor="another", perturbation=True)
+    @action(k=number(0, INSTANCES - 1), actor="another", environment=True)
     def disturb(self, s: Any, k: int) -> None:
         """Nothing is promised of it."""
         self.go(s, "disturb", k)

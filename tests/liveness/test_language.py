@@ -67,9 +67,9 @@ def verdict(file: Path, **asked: Any) -> tuple[str, int, int]:
 def test_healing_is_weakly_fair_unless_something_else_is_said(tmp_path: Path) -> None:
     assert verdict(wall(tmp_path)) == ("holds", 0, 0)
     assert verdict(wall(tmp_path, FAIR=", fair='none'"))[0] == "violated"
-    assert verdict(wall(tmp_path, FAIR=", perturbation=True"))[0] == "violated"
+    assert verdict(wall(tmp_path, FAIR=", environment=True"))[0] == "violated"
     assert verdict(wall(tmp_path), fairness=Fairness(unfair=frozenset({"count"})))[0] == "violated"
-    perturbed = wall(tmp_path, FAIR=", perturbation=True")
+    perturbed = wall(tmp_path, FAIR=", environment=True")
     assert verdict(perturbed, fairness=Fairness(weak=frozenset({"count"})))[0] == "holds"
 
 
@@ -138,9 +138,9 @@ def test_room_is_part_of_the_guard_and_told_apart_from_it() -> None:
 
 MISTAKES = {
     "unknown fairness": ({"FAIR": ", fair='some'"}, 'fair=\'some\'; write "weak", "strong" or "none"'),
-    "promised perturbation": (
-        {"FAIR": ", fair='weak', perturbation=True"},
-        "a perturbation with fairness; take fair, together and handler away",
+    "promised environment": (
+        {"FAIR": ", fair='weak', environment=True"},
+        "a environment with fairness; take fair, together and handler away",
     ),
     "together": ({"FAIR": ", together=('x',)"}, "together=('x',); write a tuple of parameters: none"),
     "handler": ({"FAIR": ", handler=''"}, "handler='' with together=None; give one of them, the handler by its name"),

@@ -23,7 +23,7 @@ def unmarked(path: Path) -> Iterator[str]:
     """`line: text` of each argument of `require` that reads a bound outside `s.room`, except in perturbations."""
     tree = ast.parse(path.read_text())
     for function in ast.walk(tree):
-        if not isinstance(function, ast.FunctionDef) or "perturbation=True" in decorations(function):
+        if not isinstance(function, ast.FunctionDef) or "environment=True" in decorations(function):
             continue
         for call in ast.walk(function):
             if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "require":
@@ -56,4 +56,4 @@ CUT = {
 @pytest.mark.parametrize("name", CUT)
 def test_what_wants_room_is_known(name: str) -> None:
     system = trace(load_model_class(name).cls())
-    assert {t.label.action for t in system.transitions if t.cut is not FALSE and not t.perturbation} == CUT[name]
+    assert {t.label.action for t in system.transitions if t.cut is not FALSE and not t.environment} == CUT[name]

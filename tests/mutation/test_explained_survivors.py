@@ -220,7 +220,7 @@ def test_at_other_settings_the_mutant_is_noticed(name: str) -> None:
 class CrashesWithoutRecords(LeaderCoordination):
     """V2 where a broker crashes only as long as it has no record: truncating to the high watermark costs nothing."""
 
-    @action(b=broker, actor="b", perturbation=True)
+    @action(b=broker, actor="b", environment=True)
     def crash(self, s: Any, b: Any) -> None:
         """A broker with empty logs stops."""
         super().crash(s, b)

@@ -21,7 +21,7 @@ class Lamp(Model):
     def variables(self):
         return {"presses": number(0, 9), "on": flag}
 
-    @action(who=broker, actor="who", perturbation=True)
+    @action(who=broker, actor="who", environment=True)
     def press(self, s, who):
         """A broker presses."""
         s.require(s.presses < self.top)

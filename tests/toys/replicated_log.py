@@ -15,13 +15,13 @@ class ReplicatedLog(Model):
     def variables(self) -> dict[str, Any]:
         return {"log": per(broker, sequence(number(0, self.records - 1), self.log_size))}
 
-    @action(replica=broker, record=lambda m: number(0, m.records - 1), actor="replica", perturbation=True)
+    @action(replica=broker, record=lambda m: number(0, m.records - 1), actor="replica", environment=True)
     def append(self, s: Any, replica: Any, record: int) -> None:
         """Any record is appended where there is room."""
         s.require(~s.log[replica].is_full)
         s.log[replica].append(record)
 
-    @action(replica=broker, length=lambda m: number(0, m.log_size - 1), actor="replica", perturbation=True)
+    @action(replica=broker, length=lambda m: number(0, m.log_size - 1), actor="replica", environment=True)
     def truncate(self, s: Any, replica: Any, length: int) -> None:
         """A log loses its end."""
         s.require(s.log[replica].length >= length)
@@ -43,7 +43,7 @@ class IdSequence(Model):
     def variables(self) -> dict[str, Any]:
         return {"next_id": number(0, self.greatest + 1)}
 
-    @action(actor="counter", perturbation=True)
+    @action(actor="counter", environment=True)
     def take(self, s: Any) -> None:
         """Hands out the next identifier."""
         s.require(s.next_id <= self.greatest)

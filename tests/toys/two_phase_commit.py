@@ -47,7 +47,7 @@ class TwoPhaseCommit(Model):
         s.coordinator = "committed"
         s.sent_commit = True
 
-    @action(actor="coordinator", perturbation=True)
+    @action(actor="coordinator", environment=True)
     def abort(self, s: Any) -> None:
         """The coordinator aborts."""
         s.require(s.coordinator == "init")
@@ -61,7 +61,7 @@ class TwoPhaseCommit(Model):
         s.manager[manager] = "prepared"
         s.sent_prepared |= {manager}
 
-    @action(manager=broker, actor="manager", perturbation=True)
+    @action(manager=broker, actor="manager", environment=True)
     def choose_to_abort(self, s: Any, manager: Any) -> None:
         """A manager that is not prepared aborts."""
         s.require(s.manager[manager] == "working")

@@ -152,7 +152,7 @@ class Walking:
 
     @staticmethod
     def _action(method: Any) -> dict[str, Any]:
-        return {"sentence": sentence_of(method), "perturbation": method.__action__.perturbation}
+        return {"sentence": sentence_of(method), "perturbation": method.__action__.environment}
 
     # --- the current state ------------------------------------------------------------------------------------------
 

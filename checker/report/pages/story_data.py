@@ -178,7 +178,7 @@ def sentence(model: Model, label: Label, before: State, after: State) -> str:
 def is_from_outside(model: Model, label: Label) -> bool:
     """True if the instance is an act of the outside world: a crash, an expiry, a write by a client."""
     spec: Action = model.actions()[label.action].__action__  # type: ignore[attr-defined]
-    return spec.perturbation
+    return spec.environment
 
 
 def _step(shape: Shape, steps: Sequence[Step], i: int) -> dict[str, Any]:

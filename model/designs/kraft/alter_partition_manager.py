@@ -73,7 +73,7 @@ class AlterPartitionManager(PartitionRegistration):
     def forget_alteration(self, s: KraftState, p: int, b: Any) -> None:
         s.alteration[p][b] = self.no_alteration()
 
-    @action(p=any_partition, b=broker, actor="b", perturbation=True, where=lambda m: m.lost_responses)
+    @action(p=any_partition, b=broker, actor="b", environment=True, where=lambda m: m.lost_responses)
     def lose_response(self, s: KraftState, p: int, b: Any) -> None:
         """NodeToControllerChannelManager: the answer is lost with the connection, and the leader asks again."""
         request = s.alteration[p][b]

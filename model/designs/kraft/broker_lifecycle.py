@@ -117,7 +117,7 @@ class BrokerLifecycle(Partition):
         if "stopped_uncleanly" in self.domains:
             s.stopped_uncleanly = s.stopped_uncleanly | {b}
 
-    @action(b=broker, on_disk=any_checkpoint, actor="b", perturbation=True, where=lambda m: m.crashes)
+    @action(b=broker, on_disk=any_checkpoint, actor="b", environment=True, where=lambda m: m.crashes)
     def crash(self, s: KraftState, b: Any, on_disk: int) -> None:
         """A broker stops; its log survives."""
         s.require(s.crashes < self.crashes, s.up.has(b))
@@ -130,7 +130,7 @@ class BrokerLifecycle(Partition):
         did = "is shut down, and the controller not told" if self.clean_crashes else "is killed"
         return f"{b} {did}{self.lost_in_words(old, new, b)}"
 
-    @action(b=broker, actor="b", perturbation=True, where=lambda m: m.directory_failures)
+    @action(b=broker, actor="b", environment=True, where=lambda m: m.directory_failures)
     def handle_log_dir_failure(self, s: KraftState, b: Any) -> None:
         """handleLogDirFailure: the directory of a replica fails; the broker runs on without the replica.
 
@@ -157,7 +157,7 @@ class BrokerLifecycle(Partition):
         self.drop_answers(s, p, b)
 
     @action(
-        b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", perturbation=True, where=lambda m: m.lossy_crashes
+        b=broker, kept=any_end, on_disk=any_checkpoint, actor="b", environment=True, where=lambda m: m.lossy_crashes
     )
     def crash_with_loss(self, s: KraftState, b: Any, kept: int, on_disk: int) -> None:
         """A broker stops, and loses the records at the end of its log that had not reached its disk."""

@@ -61,7 +61,7 @@ class ClusterControl(MetadataLog):
 
     # --- fencing ----------------------------------------------------------------------------------------------------
 
-    @action(b=broker, leader=somebody_or_nobody, actor="controller", perturbation=True, where=lambda m: m.expiries)
+    @action(b=broker, leader=somebody_or_nobody, actor="controller", environment=True, where=lambda m: m.expiries)
     def fence_broker(self, s: KraftState, b: Any, leader: Any) -> None:
         """handleBrokerFenced: the session of a running broker ends, and the controller fences the broker."""
         s.require(s.expiries < self.expiries, s.live.has(b), self.runs(s, b))
@@ -98,7 +98,7 @@ class ClusterControl(MetadataLog):
 
     # --- controlled shutdown ----------------------------------------------------------------------------------------
 
-    @action(b=broker, leader=somebody_or_nobody, actor="b", perturbation=True, where=lambda m: m.shutdowns)
+    @action(b=broker, leader=somebody_or_nobody, actor="b", environment=True, where=lambda m: m.shutdowns)
     def begin_controlled_shutdown(self, s: KraftState, b: Any, leader: Any) -> None:
         """processBrokerHeartbeat (wantShutDown): a broker asks to shut down, and becomes inactive (`without`).
 

@@ -410,7 +410,7 @@ class Partition(Replica, ProducePurgatory, AlterPartitionManager, MetadataLog, C
 
     # --- a write ----------------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, b=broker, actor="client", perturbation=True)
+    @action(p=any_partition, b=broker, actor="client", environment=True)
     def append_records_to_leader(self, s: KraftState, p: int, b: Any) -> None:
         """appendRecordsToLeader: a producer with acks=all writes a record to a broker that believes it leads."""
         x = self.leading(s, p, b)

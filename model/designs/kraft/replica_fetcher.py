@@ -305,7 +305,7 @@ class ReplicaFetcher(Partition):
 
     # --- a fetch that is noted later than it is read for ------------------------------------------------------------
 
-    @action(p=any_partition, follower=broker, leader=broker, actor="leader", perturbation=True)
+    @action(p=any_partition, follower=broker, leader=broker, actor="leader", environment=True)
     def read_records(self, s: KraftState, p: int, follower: Any, leader: Any) -> None:
         """fetchRecords: the leader reads for a fetch and releases its lock; it has not noted the fetch offset yet.
 

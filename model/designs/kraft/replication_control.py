@@ -178,7 +178,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         target=set_of(broker),
         leader=somebody_or_nobody,
         actor="operator",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.reassignments,
     )
     def alter_partition_reassignments(self, s: KraftState, p: int, target: Any, leader: Any) -> None:
@@ -213,7 +213,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         p=any_partition,
         leader=somebody_or_nobody,
         actor="operator",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.reassignments and m.cancellations,
     )
     def cancel_partition_reassignment(self, s: KraftState, p: int, leader: Any) -> None:
@@ -230,7 +230,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
 
     # --- elections --------------------------------------------------------------------------------------------------
 
-    @action(p=any_partition, leader=broker, actor="controller", perturbation=True)
+    @action(p=any_partition, leader=broker, actor="controller", environment=True)
     def elect_preferred_leader(self, s: KraftState, p: int, leader: Any) -> None:
         """electLeader (PREFERRED): the controller elects the first assigned replica, if it is in the ISR and active."""
         if self.election == "in-order" and leader != self.in_order[0]:
@@ -245,7 +245,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
     def describe_elect_preferred_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"the controller elects the preferred leader {leader}: {self.change_in_words(old, new, p)}"
 
-    @action(p=any_partition, leader=broker, actor="operator", perturbation=True, where=lambda m: m.unclean_elections)
+    @action(p=any_partition, leader=broker, actor="operator", environment=True, where=lambda m: m.unclean_elections)
     def elect_leader(self, s: KraftState, p: int, leader: Any) -> None:
         """electLeader (UNCLEAN): if nobody leads, the controller elects a leader, if need be any active replica."""
         s.require(s.unclean_elections < self.unclean_elections, s.state[p].leader.is_none)
@@ -280,7 +280,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         b=broker,
         leader=somebody_or_nobody,
         actor="b",
-        perturbation=True,
+        environment=True,
         where=lambda m: m.directory_assignments or m.directory_failures,
     )
     def handle_assign_replicas_to_dirs(self, s: KraftState, p: int, b: Any, leader: Any) -> None:
@@ -334,7 +334,7 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
 
     # --- min.insync.replicas ----------------------------------------------------------------------------------------
 
-    @action(actor="operator", perturbation=True, where=lambda m: m.min_isr_then)
+    @action(actor="operator", environment=True, where=lambda m: m.min_isr_then)
     def incremental_alter_configs(self, s: KraftState) -> None:
         """incrementalAlterConfigs: an operator changes min.insync.replicas, and the controller clears the ELR.
 

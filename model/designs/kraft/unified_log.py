@@ -134,7 +134,7 @@ class UnifiedLog(Part):
         """The epoch cache of a log that keeps `length` records."""
         return epoch_cache.truncated(cache, length, self.max_leader_epoch)
 
-    @action(p=any_partition, b=broker, actor="operator", perturbation=True, where=lambda m: m.log_moves)
+    @action(p=any_partition, b=broker, actor="operator", environment=True, where=lambda m: m.log_moves)
     def maybe_replace_current_with_future_replica(self, s: KraftState, p: int, b: Any) -> None:
         """maybeReplaceCurrentWithFutureReplica: the copy of a log, in another directory, takes the log's place.
 
