@@ -324,11 +324,11 @@ def agreement(largest: int, master: str, group: str) -> None:
     The three smallest scenarios of a model run with 1, 2 and 7 partitions. The others run with one of these numbers, in
     turn.
     """
-    from isrcheck.checker.analysis.compare_with_fix import explain_all
+    from isrcheck.checker.analysis.compare_with_fix import compare_all_with_fixes
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.session import Spark
     from isrcheck.checker.registry.loader import load_model_class
-    from isrcheck.checker.scenarios.controls import controls_of
+    from isrcheck.checker.scenarios.controls import fixed_versions_of
     from isrcheck.checker.scenarios.derived_files import files_of
     from isrcheck.checker.scenarios.scenario import read
     from tests.spark.agreeing import Asked
@@ -351,7 +351,7 @@ def agreement(largest: int, master: str, group: str) -> None:
         for owners in partitions:
             with tempfile.TemporaryDirectory() as place:
                 result = local.same(session, Path(place) / "x", owners)
-                explain_all(result, loaded, controls_of(scenario, loaded, {}))
+                compare_all_with_fixes(result, loaded, fixed_versions_of(scenario, loaded, {}))
                 made = files_of(result)
             assert made == {file: (folder / file).read_text(encoding="utf-8") for file in made}, name
         print(f"{name}: the same, {size:,} states, partitions {', '.join(map(str, partitions))}", flush=True)

@@ -56,7 +56,7 @@ def record_all(runs: int, seed: int, out: Path) -> None:
                 running.heal()
 
 
-def explain_all(out: Path) -> None:
+def compare_all_with_fixes(out: Path) -> None:
     """Explains every kept run, and counts the verdicts."""
     kraft, verdicts = load_model_class("kraft"), Counter[str]()
     for raw in sorted(out.glob("*.json"), key=lambda path: int(path.stem)):
@@ -79,7 +79,7 @@ def main() -> None:
     try:
         if not asked.again:
             record_all(asked.runs, asked.seed, asked.out)
-        explain_all(asked.out)
+        compare_all_with_fixes(asked.out)
     except Failure as failure:
         parser.exit(int(failure.code), f"{failure.message}\n")
     except KeyboardInterrupt:

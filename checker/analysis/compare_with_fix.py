@@ -14,7 +14,7 @@ from typing import Any
 from isrcheck.checker.registry.loader import LoadedModel, blaming
 from isrcheck.checker.results.result import InvariantResult, Result
 from isrcheck.checker.results.story import Fix
-from isrcheck.checker.trace.fixed_run import Control, fix
+from isrcheck.checker.trace.fixed_run import FixedVersion, fix
 from isrcheck.checker.trace.trace_evaluation import Walked
 from isrcheck.model.language.errors import ModelError, UnknownName
 from isrcheck.model.language.model import Model
@@ -22,7 +22,9 @@ from isrcheck.model.language.text_conditions import is_written
 from isrcheck.model.semantics.transition_system import shown
 
 
-def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: Model, broken_name: str) -> Control:
+def fixed_version(
+    name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: Model, broken_name: str
+) -> FixedVersion:
     """A control: the fixed model at its settings, with its differences from the model of the trace."""
     with blaming(fixed.origin):
         model = fixed.cls(**settings)
@@ -30,32 +32,34 @@ def control(name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: 
     changes = [(n, shown(here[n]), shown(there[n])) for n in here if n in there and here[n] != there[n]]
     if fixed.name != broken_name:
         changes.insert(0, ("model", broken_name, fixed.name))
-    return Control(name, model, tuple(changes), fixed.invariants)
+    return FixedVersion(name, model, tuple(changes), fixed.invariants)
 
 
-def explain(
-    outcome: InvariantResult, name: str, model: Model, predicate: Any, controls: Sequence[Control]
+def compare_with_fixes(
+    outcome: InvariantResult, name: str, model: Model, predicate: Any, fixed_versions: Sequence[FixedVersion]
 ) -> InvariantResult:
     """Adds to a finding the step at which each control differs from the finding's trace.
 
     A finding without a trace or without `reasons` is returned unchanged.
     """
-    if outcome.trace is None or outcome.reasons is None or not controls:
+    if outcome.trace is None or outcome.reasons is None or not fixed_versions:
         return outcome
     asked = {name: predicate} if is_written(name) else {}  # an invariant given as text is not among the control's own
-    controls = [replace(each, invariants={**each.invariants, **asked}) for each in controls]
-    return parted(outcome, name, Walked(model, outcome.trace, predicate), controls)
+    fixed_versions = [replace(each, invariants={**each.invariants, **asked}) for each in fixed_versions]
+    return with_fixes(outcome, name, Walked(model, outcome.trace, predicate), fixed_versions)
 
 
-def parted(outcome: InvariantResult, name: str, walked: Walked | None, controls: Sequence[Control]) -> InvariantResult:
+def with_fixes(
+    outcome: InvariantResult, name: str, walked: Walked | None, fixed_versions: Sequence[FixedVersion]
+) -> InvariantResult:
     """Adds to a finding the step at which each control differs from the trace `walked`, unless `walked` is None."""
     if walked is None:
         return outcome
-    fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in controls)
+    fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in fixed_versions)
     return replace(outcome, fixes=tuple(fixes))
 
 
-def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
+def _singly(walked: Walked, invariant: str, fixed: FixedVersion) -> Iterator[Fix]:
     """For each setting that a control changes, yields the effect of this change without the control's other changes.
 
     Skips a change if the model refuses it without the other changes. Yields nothing if the control changes fewer than
@@ -67,11 +71,11 @@ def _singly(walked: Walked, invariant: str, fixed: Control) -> Iterator[Fix]:
         settings = {**walked.model.settings, change[0]: fixed.model.settings[change[0]]}
         with suppress(ModelError, UnknownName):
             alone = type(walked.model)(**settings)
-            yield fix(walked, invariant, Control("", alone, (change,), fixed.invariants))
+            yield fix(walked, invariant, FixedVersion("", alone, (change,), fixed.invariants))
 
 
-def explain_all(result: Result, loaded: LoadedModel, controls: Sequence[Control]) -> None:
+def compare_all_with_fixes(result: Result, loaded: LoadedModel, fixed_versions: Sequence[FixedVersion]) -> None:
     """Adds to each violated invariant of a result the steps at which the controls differ from the invariant's trace."""
     model = loaded.cls(**result.settings)
     for name, outcome in result.invariants.items():
-        result.invariants[name] = explain(outcome, name, model, loaded.invariants.get(name), controls)
+        result.invariants[name] = compare_with_fixes(outcome, name, model, loaded.invariants.get(name), fixed_versions)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from isrcheck.checker.analysis.check import check
-from isrcheck.checker.analysis.compare_with_fix import control
+from isrcheck.checker.analysis.compare_with_fix import fixed_version
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Result
@@ -37,7 +37,7 @@ def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Li
     for name, value in _others(loaded, result.settings):
         settings = {**result.settings, name: value}
         try:
-            met = fix(walked, invariant, control("", loaded, settings, model, loaded.name))
+            met = fix(walked, invariant, fixed_version("", loaded, settings, model, loaded.name))
         except ModelError:
             continue
         if met.how == "allows" and met.verdict == "violated":

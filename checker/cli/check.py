@@ -19,9 +19,9 @@ from isrcheck.checker.cli.options import (
     checkpointing_of,
     cluster_of,
     cluster_options,
-    control_option,
     fairness_of,
     fitting_options,
+    fixed_version_option,
     limits_options,
     liveness_options,
     profile_option,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.results.exploration import Checkpointing, StateStore
     from isrcheck.checker.results.result import Result
     from isrcheck.checker.scenarios.scenario import Scenario
-    from isrcheck.checker.trace.fixed_run import Control
+    from isrcheck.checker.trace.fixed_run import FixedVersion
     from isrcheck.model.language.fairness import Fairness
     from isrcheck.model.language.model import Model
 
@@ -125,7 +125,7 @@ class Question:
     fail_on_vacuity: bool
     quiet: bool
     plain: bool
-    controls: tuple[str, ...]
+    fixed_versions: tuple[str, ...]
     fixes: bool
     cluster: Cluster | None
     outputs: Outputs
@@ -166,7 +166,7 @@ class Question:
     help="The last level to search; 20 by default, unless --max-seconds is given.",
 )
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
-@control_option
+@fixed_version_option
 @click.option("--fixes", is_flag=True, help="Search for other values of single settings that prevent the violation.")
 @click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict, and actions and goals never seen; no progress.")
@@ -262,7 +262,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
         loaded.asked(liveness)
     _, model, _ = resolved(loaded, settings, profile)
     with blaming(loaded.origin):
-        controls = _controls(question, loaded, model)
+        fixed_versions = _fixed_versions(question, loaded, model)
     from isrcheck.checker.cli.progress import Watcher
     from isrcheck.checker.results.exploration import Limits
 
@@ -292,35 +292,39 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
 
         settle(scenario, loaded, question.settings, result)
     with blaming(loaded.origin):
-        _explain(question, scenario, loaded, result, controls)
+        _compare_with_fixes(question, scenario, loaded, result, fixed_versions)
     return Answered(result, loaded)
 
 
-def _controls(question: Question, loaded: LoadedModel, model: Model) -> list[Control]:
+def _fixed_versions(question: Question, loaded: LoadedModel, model: Model) -> list[FixedVersion]:
     """The controls (fixed designs) that --control names. Raises `UnknownName` or `ModelError` if one cannot be made."""
-    if not question.controls:
+    if not question.fixed_versions:
         return []
     from isrcheck.checker.scenarios.controls import named
 
-    return [named(text, loaded, model) for text in question.controls]
+    return [named(text, loaded, model) for text in question.fixed_versions]
 
 
-def _explain(
-    question: Question, scenario: Scenario | None, loaded: LoadedModel, result: Result, controls: list[Control]
+def _compare_with_fixes(
+    question: Question,
+    scenario: Scenario | None,
+    loaded: LoadedModel,
+    result: Result,
+    fixed_versions: list[FixedVersion],
 ) -> None:
     """Compares the trace of each violated invariant with the controls, and adds the step at which each control differs.
 
     A control is a fixed design, from the scenario or from --control. With --quiet, controls are compared only if there
     is another output than the report. With --fixes, other values of single settings are also tried.
     """
-    from isrcheck.checker.analysis.compare_with_fix import explain_all
-    from isrcheck.checker.scenarios.controls import controls_of
+    from isrcheck.checker.analysis.compare_with_fix import compare_all_with_fixes
+    from isrcheck.checker.scenarios.controls import fixed_versions_of
 
     # The report of --quiet does not show controls, so they are compared only for another output.
     if result.verdict == "violated" and (question.outputs.chosen or not question.quiet):
         changed = settings_of(loaded.cls, loaded.name, question.settings)
-        beside = [] if scenario is None else controls_of(scenario, loaded, changed)
-        explain_all(result, loaded, [*beside, *controls])
+        beside = [] if scenario is None else fixed_versions_of(scenario, loaded, changed)
+        compare_all_with_fixes(result, loaded, [*beside, *fixed_versions])
     if question.fixes:
         _add_alternatives(result, loaded, question)
 

@@ -109,9 +109,9 @@ class Sides:
 
         assert self.scenario is not None
         scenario = scenario_named(self.scenario)
-        if not scenario.controls:
+        if not scenario.fixed_versions:
             raise UnknownName(f"scenario {scenario.name} has no control; name two models, or settings of one")
-        pair = [scenario, read(beside(scenario, scenario.controls[0]), scenario.root)]
+        pair = [scenario, read(beside(scenario, scenario.fixed_versions[0]), scenario.root)]
         pair.sort(key=lambda each: each.expect == "holds")
         return self._side_of(0, pair[0]), self._side_of(1, pair[1])
 

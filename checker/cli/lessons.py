@@ -66,8 +66,8 @@ def _story(name: str) -> dict[str, Any]:
 
     folder = called(name, shipped())
     assert folder is not None, name
-    controls = read(folder, shipped()).controls
-    interpreter, replayed = replayed_file(str(folder / ITF), None, {}, None, {}, controls)
+    fixed_versions = read(folder, shipped()).fixed_versions
+    interpreter, replayed = replayed_file(str(folder / ITF), None, {}, None, {}, fixed_versions)
     return shown_stories(interpreter, replayed)["1"]
 
 

@@ -136,9 +136,10 @@ profile_option = click.option(
     help="The profile to begin with: plain (if the model has it), bare, or another profile that isrcheck models lists.",
 )
 
-control_option = click.option(
+fixed_version_option = click.option(
+    "--fixed-version",
     "--control",
-    "controls",
+    "fixed_versions",
     multiple=True,
     metavar="WHAT",
     help="Say where a fixed design departs from a trace. The design: NAME=VALUE of a setting, a scenario, or a model.",

@@ -9,8 +9,8 @@ import click
 
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import (
-    control_option,
     fairness_of,
+    fixed_version_option,
     limits_options,
     liveness_options,
     specification_options,
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.analysis.refinement.refinement_result import Refined
     from isrcheck.checker.registry.loader import LoadedModel
     from isrcheck.checker.results.text_layout import Ink
-    from isrcheck.checker.trace.fixed_run import Control
+    from isrcheck.checker.trace.fixed_run import FixedVersion
 
 
 @click.command("refine", short_help="Says whether a model does only what a specification allows.")
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 @output_options("refine")
 @limits_options
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
-@control_option
+@fixed_version_option
 @click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict and the changes that are not allowed; no progress.")
 def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **asked: Any) -> None:
@@ -88,33 +88,33 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
     settings = settings_of(loaded.cls, loaded.name, texts)
     _, instance, _ = resolved(loaded, settings, asked.get("profile"))
     with blaming(loaded.origin):
-        controls = [named(text, loaded, instance) for text in asked.pop("controls")]
+        fixed_versions = [named(text, loaded, instance) for text in asked.pop("fixed_versions")]
     given = settings_of(specification.cls, specification.name, asked["specification_settings"])
     limits = Limits(*(asked.pop(f"max_{name}") for name in ("states", "seconds", "memory")))
     asked |= {"specification": specification, "specification_settings": given, "limits": limits, "mapping": mapping}
     with Watcher(quiet=quiet) as watcher:
         found = refine(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)
     with blaming(loaded.origin):
-        _explain(found, loaded, controls, mapping)
+        _compare_with_fixes(found, loaded, fixed_versions, mapping)
     return found, historic(loaded, mapping)
 
 
-def _explain(found: Refined, loaded: LoadedModel, controls: list[Control], mapping: Any) -> None:
+def _compare_with_fixes(found: Refined, loaded: LoadedModel, fixed_versions: list[FixedVersion], mapping: Any) -> None:
     """Adds to the finding the step at which each control (a fixed design) differs from the trace.
 
     The controls are those of the scenario and of --control. These steps are added only if the trace ends in a step that
     the specification refuses.
     """
-    from isrcheck.checker.analysis.compare_with_fix import parted
+    from isrcheck.checker.analysis.compare_with_fix import with_fixes
     from isrcheck.checker.analysis.refinement.mapping_registry import with_history
     from isrcheck.checker.scenarios.collection import one
-    from isrcheck.checker.scenarios.controls import controls_of
+    from isrcheck.checker.scenarios.controls import fixed_versions_of
 
     if found.walked is None:
         return
     asked = click.get_current_context().params
     changed = settings_of(loaded.cls, loaded.name, asked["settings"])
-    beside = [] if asked["scenario"] is None else controls_of(one(asked["scenario"]), loaded, changed)
-    noted = [replace(each, model=with_history(each.model, mapping)) for each in (*beside, *controls)]
+    beside = [] if asked["scenario"] is None else fixed_versions_of(one(asked["scenario"]), loaded, changed)
+    noted = [replace(each, model=with_history(each.model, mapping)) for each in (*beside, *fixed_versions)]
     outcome = found.result.invariants[found.name]
-    found.result.invariants[found.name] = parted(outcome, found.name, found.walked, noted)
+    found.result.invariants[found.name] = with_fixes(outcome, found.name, found.walked, noted)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.options import control_option, expression_option, settings_option
+from isrcheck.checker.cli.options import expression_option, fixed_version_option, settings_option
 from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.results.errors import Failure, failure_of
 from isrcheck.checker.results.result import FORMAT, Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.trace.fixed_run import Control
+    from isrcheck.checker.trace.fixed_run import FixedVersion
     from isrcheck.checker.trace.refinement_replay import Implementation
     from isrcheck.checker.trace.replay_result import Replayed
     from isrcheck.model.semantics.interpreter import Interpreter
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @settings_option
 @click.option("--invariant", metavar="NAME", help="Replay only the trace of this invariant.")
 @click.option("--expect-violation", is_flag=True, help="Exit 0 if the trace ends in its recorded violation, else 10.")
-@control_option
+@fixed_version_option
 @expression_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only whether each trace is valid.")
@@ -41,7 +41,7 @@ def command(
     plain: bool,
     quiet: bool,
     json_path: str | None,
-    controls: tuple[str, ...],
+    fixed_versions: tuple[str, ...],
     expressions: tuple[str, ...],
 ) -> None:
     """Re-checks the traces of FILE (JSON of `check`, or ITF) with the model's own methods.
@@ -59,7 +59,7 @@ def command(
     failure: Failure | None = None
     try:
         require_writable(json_path)
-        interpreter, replayed = replayed_file(file, spec, settings, invariant, about, controls)
+        interpreter, replayed = replayed_file(file, spec, settings, invariant, about, fixed_versions)
         code = _exit_code(replayed, expect_violation)
         values = [values_along(interpreter, each, expressions) for each in replayed]
         about["traces"] = [
@@ -126,7 +126,7 @@ def replayed_file(
     texts: dict[str, str],
     invariant: str | None,
     about: dict[str, Any],
-    controls: tuple[str, ...] = (),
+    fixed_versions: tuple[str, ...] = (),
 ) -> tuple[Interpreter, list[Replayed]]:
     """Replays the traces of a file. Returns the interpreter and the replayed traces.
 
@@ -146,38 +146,46 @@ def replayed_file(
             interpreter, implementation = walkers_of(loaded, traces, given)
             about["settings"] = dict(interpreter.model.settings)
             replays = [walked_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
-            fixed = [named(text, loaded, interpreter.model) for text in controls]
-            explained = _explained(replays, interpreter, fixed, implementation)
+            fixed = [named(text, loaded, interpreter.model) for text in fixed_versions]
+            explained = _compared_with_fixes(replays, interpreter, fixed, implementation)
             return interpreter, [with_specification(each, traces, implementation) for each in explained]
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
 
 
-def _explained(
-    replays: list[Replayed], interpreter: Interpreter, controls: list[Control], implementation: Implementation | None
+def _compared_with_fixes(
+    replays: list[Replayed],
+    interpreter: Interpreter,
+    fixed_versions: list[FixedVersion],
+    implementation: Implementation | None,
 ) -> list[Replayed]:
     """For each control (a design with a fix), adds to each trace's `invariant_result` the step at which the two differ.
 
     A trace without a `invariant_result` is returned unchanged.
     """
-    from isrcheck.checker.analysis.compare_with_fix import explain, parted
+    from isrcheck.checker.analysis.compare_with_fix import compare_with_fixes, with_fixes
     from isrcheck.checker.analysis.refinement.mapping_registry import with_history
 
     if implementation is not None:
-        controls = [replace(each, model=with_history(each.model, implementation.mapping)) for each in controls]
+        fixed_versions = [
+            replace(each, model=with_history(each.model, implementation.mapping)) for each in fixed_versions
+        ]
 
     def added(each: Replayed) -> Replayed:
         name = each.recording.name or ""
         if each.invariant_result is None:
             return each
         if each.walked is not None:
-            return replace(each, invariant_result=parted(each.invariant_result, name, each.walked, controls))
+            return replace(each, invariant_result=with_fixes(each.invariant_result, name, each.walked, fixed_versions))
         predicate = interpreter.invariants[name]
         return replace(
-            each, invariant_result=explain(each.invariant_result, name, interpreter.model, predicate, controls)
+            each,
+            invariant_result=compare_with_fixes(
+                each.invariant_result, name, interpreter.model, predicate, fixed_versions
+            ),
         )
 
-    return [added(each) for each in replays] if controls else replays
+    return [added(each) for each in replays] if fixed_versions else replays
 
 
 def _exit_code(replayed: list[Replayed], expect_violation: bool) -> int:

@@ -115,6 +115,6 @@ def described(scenario: Scenario) -> dict[str, Any]:
         "lengths": scenario.lengths,
         "source": list(scenario.source),
         "story": scenario.story,
-        "controls": list(scenario.controls),
+        "controls": list(scenario.fixed_versions),
         "note": scenario.note,
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from isrcheck.checker.cli.options import control_option, expression_option, settings_option
+from isrcheck.checker.cli.options import expression_option, fixed_version_option, settings_option
 from isrcheck.checker.cli.output_files import STDOUT, require_different, require_writable, svg_file, write_text
 from isrcheck.checker.cli.replay import replayed_file, shown, values_along, values_text
 from isrcheck.checker.results.result import Exit
@@ -17,7 +17,7 @@ from isrcheck.checker.results.result import Exit
 @click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
 @settings_option
 @click.option("--invariant", metavar="NAME", help="Show only the trace of this invariant.")
-@control_option
+@fixed_version_option
 @expression_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--html", metavar="FILE", help="Write the traces as a page for a browser; - is standard output.")
@@ -30,7 +30,7 @@ def command(
     plain: bool,
     html: str | None,
     svg: str | None,
-    controls: tuple[str, ...],
+    fixed_versions: tuple[str, ...],
     expressions: tuple[str, ...],
 ) -> None:
     """Tells the traces of FILE (JSON of `check`, or ITF) in the model's words, without a search.
@@ -41,7 +41,7 @@ def command(
     require_different({"--html": html, "--svg": svg})
     require_writable(html)
     require_writable(svg)
-    interpreter, replayed = replayed_file(file, spec, settings, invariant, about, controls)
+    interpreter, replayed = replayed_file(file, spec, settings, invariant, about, fixed_versions)
     values = [values_along(interpreter, each, expressions) for each in replayed]
     lines = [*shown(replayed, plain, quiet=False), *values_text(replayed, values)]
     click.echo("\n".join(lines), err=STDOUT in (html, svg))

@@ -33,8 +33,8 @@ class Outcome:
 
     `of_others` has the model's settings whose values are not true of this version of Kafka. If there are any, and model
     and Kafka differ on the path, the verdict is `differs-as-its-settings-do`. For a recorded path,
-    `Conforming.controlled` first tests whether these settings are the cause. `length` is the number of steps of a
-    recorded path, and None for a random walk. `known` describes the difference if the mapping knows this difference,
+    `Conforming.at_kafkas_settings` first tests whether these settings are the cause. `length` is the number of steps of
+    a recorded path, and None for a random walk. `known` describes the difference if the mapping knows this difference,
     else it is None.
     """
 
@@ -183,10 +183,10 @@ class Conforming:
             name, length = f"scenario {scenario.name}", len(path) - 1
             outcome = self._outcome(driver, name, driver.drive(driver.walked(path)), length)
             if outcome.of_others and outcome.driven.difference is not None:
-                driver, outcome = self.controlled(driver, outcome, path)
+                driver, outcome = self.at_kafkas_settings(driver, outcome, path)
             self._add(driver, outcome)
 
-    def controlled(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
+    def at_kafkas_settings(self, driver: Driver, outcome: Outcome, path: list[Step]) -> tuple[Driver, Outcome]:
         """Drives a path again at Kafka's own settings, to test whether the settings of a scenario cause a difference.
 
         `driver` and `outcome` are those of the first run, at the scenario's settings. If model and Kafka differ in the
@@ -199,11 +199,13 @@ class Conforming:
         other = self._driver(self.loaded.cls(**{**driver.model.settings, **own}))
         # At other settings the model may have other variables, so the first state of `path` cannot be used.
         begun = [other.first(), *path[1:]]
-        control = self._outcome(other, outcome.name, other.drive(other.walked(begun)), outcome.length)
-        if control.driven.difference is not None:
-            return other, control
+        fixed_version = self._outcome(other, outcome.name, other.drive(other.walked(begun)), outcome.length)
+        if fixed_version.driven.difference is not None:
+            return other, fixed_version
         before = slice(1, outcome.driven.taken)
-        follows = [x.label for x in control.driven.steps[before]] == [x.label for x in outcome.driven.steps[before]]
+        follows = [x.label for x in fixed_version.driven.steps[before]] == [
+            x.label for x in outcome.driven.steps[before]
+        ]
         return driver, outcome if follows else replace(outcome, of_others={})
 
     def _driver(self, model: Model) -> Driver:

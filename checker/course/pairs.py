@@ -1,4 +1,4 @@
-"""Checks two scenarios: `question` violates the invariant, `control` does not, and exactly one setting differs."""
+"""Checks a violated scenario (`question`) and its fixed version. Exactly one setting differs."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
     Raises `DamagedScenario` if one of the scenarios is missing or damaged, and `UnknownName` for settings that do not
     exist.
     """
-    question, control = read(answer / QUESTION, answer), read(answer / CONTROL, answer)
-    about = [*_other_subject(pair, question, QUESTION), *_other_subject(pair, control, CONTROL)]
+    question, fixed_version = read(answer / QUESTION, answer), read(answer / CONTROL, answer)
+    about = [*_other_subject(pair, question, QUESTION), *_other_subject(pair, fixed_version, CONTROL)]
     yield Criterion(f"both ask whether {pair.invariant} holds of {pair.model}", not about, tuple(about))
     if about:
         return
     cls = load_model_class(pair.model).cls
-    questions, controls = cls(**question.settings), cls(**control.settings)
+    questions, fixed_versions = cls(**question.settings), cls(**fixed_version.settings)
     if pair.settings:
-        yield _given(pair, questions, controls)
-    yield _differ(cls, questions, controls)
+        yield _given(pair, questions, fixed_versions)
+    yield _differ(cls, questions, fixed_versions)
     yield _question(pair, question)
-    yield _control(pair, control)
+    yield _fixed_version(pair, fixed_version)
 
 
 def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _question(pair: Pair, scenario: Scenario) -> Criterion:
     )
 
 
-def _control(pair: Pair, scenario: Scenario) -> Criterion:
+def _fixed_version(pair: Pair, scenario: Scenario) -> Criterion:
     result, shown = _checked(pair, scenario)
     why = unheld(result, pair.goals, pair.fires)
     return Criterion("its control holds, and much happens in it", not why, tuple(why), shortest(result), shown)

@@ -251,7 +251,7 @@ def who(fix: Fix) -> str:
     changes = ", ".join(f"{name} = {fixed}" for name, _, fixed in fix.changes[:MOST])
     more = len(fix.changes) - MOST
     about = f"{changes}{f' and {more} more' if more > 0 else ''}"
-    return "; ".join(dict.fromkeys(part for part in (fix.control, about) if part))
+    return "; ".join(dict.fromkeys(part for part in (fix.fixed_version, about) if part))
 
 
 def _allowed(fix: Fix) -> list[str]:

@@ -280,7 +280,7 @@ class Fix:
     change alone.
     """
 
-    control: str
+    fixed_version: str
     changes: tuple[tuple[str, str, str], ...]
     how: Literal["refused", "absent", "differs", "allows"]
     rules: tuple[tuple[str, str], ...] = ()
@@ -298,7 +298,7 @@ class Fix:
 
     def to_json(self) -> dict[str, Any]:
         return {
-            "control": self.control,
+            "control": self.fixed_version,
             "changes": {name: [here, fixed] for name, here, fixed in self.changes},
             "rules": dict(self.rules),
             "how": self.how,

@@ -138,7 +138,7 @@ def unpaired(scenario: Scenario) -> list[str]:
     differ only in the model, only in settings, or only in fairness, and this difference explains the different
     verdicts. Both check the same invariants and properties, and the search for deadlocks is on in both or off in both.
     """
-    return [line for name in scenario.controls for line in _unpaired(scenario, name)]
+    return [line for name in scenario.fixed_versions for line in _unpaired(scenario, name)]
 
 
 def _unpaired(scenario: Scenario, name: str) -> list[str]:
@@ -147,7 +147,7 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
     except DamagedScenario:
         return [f"control {name}: there is no such scenario beside this one, or its {FILE} is damaged"]
     lines = []
-    if scenario.name not in other.controls:
+    if scenario.name not in other.fixed_versions:
         lines.append(f"control {name}: it does not name {scenario.name} as its control")
     if scenario.expect == other.expect:
         lines.append(f"control {name}: {scenario.expect} is expected of both")

@@ -4,38 +4,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.analysis.compare_with_fix import control
+from isrcheck.checker.analysis.compare_with_fix import fixed_version
 from isrcheck.checker.registry.loader import LoadedModel, load_model_class, model_names
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.scenarios.collection import beside, one
 from isrcheck.checker.scenarios.scenario import Scenario, read
-from isrcheck.checker.trace.fixed_run import Control
+from isrcheck.checker.trace.fixed_run import FixedVersion
 from isrcheck.model.language.errors import ModelError
 from isrcheck.model.language.model import Model
 
 
-def controls_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[Control]:
+def fixed_versions_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[FixedVersion]:
     """The controls of a violated scenario that are expected to hold, each at the control's own settings.
 
     `changed` overrides settings of the scenario's model and of the controls. A control is left out if its scenario is
     missing or damaged (`regress` reports this). It is also left out if its model is missing, has a mistake, or does
     not accept the changed settings.
     """
-    if scenario.expect != "violated" or not scenario.controls:
+    if scenario.expect != "violated" or not scenario.fixed_versions:
         return []
     broken, found = loaded.cls(**{**scenario.settings, **changed}), []
-    for name in scenario.controls:
+    for name in scenario.fixed_versions:
         try:
             other = read(beside(scenario, name), scenario.root)
             if other.expect == "holds":
                 fixed = load_model_class(other.specification())
-                found.append(control(name, fixed, {**other.settings, **changed}, broken, loaded.name))
+                found.append(fixed_version(name, fixed, {**other.settings, **changed}, broken, loaded.name))
         except ModelError:
             continue
     return found
 
 
-def named(text: str, loaded: LoadedModel, broken: Model) -> Control:
+def named(text: str, loaded: LoadedModel, broken: Model) -> FixedVersion:
     """The control that `--control` names. `text` is a scenario, a model, or settings: `NAME=VALUE,NAME=VALUE`.
 
     A model that `text` names gets the settings of `broken`, the model of the trace. Settings that the named model does
@@ -44,10 +44,10 @@ def named(text: str, loaded: LoadedModel, broken: Model) -> Control:
     if "=" in text:
         pairs = [pair.partition("=") for pair in text.split(",")]
         changed = settings_of(loaded.cls, loaded.name, {name.strip(): value.strip() for name, _, value in pairs})
-        return control("", loaded, {**broken.settings, **changed}, broken, loaded.name)
+        return fixed_version("", loaded, {**broken.settings, **changed}, broken, loaded.name)
     if text in model_names() or text.partition(":")[0].endswith(".py"):
         fixed = load_model_class(text)
         known = {n: x for n, x in broken.settings.items() if n in fixed.cls.declared_settings()}
-        return control("", fixed, known, broken, loaded.name)
+        return fixed_version("", fixed, known, broken, loaded.name)
     scenario = one(text)
-    return control(text, load_model_class(scenario.specification()), scenario.settings, broken, loaded.name)
+    return fixed_version(text, load_model_class(scenario.specification()), scenario.settings, broken, loaded.name)

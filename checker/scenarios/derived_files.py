@@ -49,15 +49,15 @@ def derive(scenario: Scenario, limits: Limits = Limits(), with_story: bool = Fal
     Raises the errors of `isrcheck.check`, and `DamagedScenario` if the model's file is missing or outside
     `scenario.root`.
     """
-    from isrcheck.checker.analysis.compare_with_fix import explain_all
+    from isrcheck.checker.analysis.compare_with_fix import compare_all_with_fixes
     from isrcheck.checker.registry.loader import load_model_class
-    from isrcheck.checker.scenarios.controls import controls_of
+    from isrcheck.checker.scenarios.controls import fixed_versions_of
 
     specification = scenario.specification()
     with forgetting_neighbours(scenario.file):
         loaded = load_model_class(specification)
         result = asked_of(scenario, loaded, scenario.settings, limits, workers=1)  # because scenarios run in parallel
-        explain_all(result, loaded, controls_of(scenario, loaded, {}))
+        compare_all_with_fixes(result, loaded, fixed_versions_of(scenario, loaded, {}))
         story = _story(loaded, result) if with_story else None
     data = summary(result)
     unfinished = None if result.reason is None else (_unfinished(result), _code(result))

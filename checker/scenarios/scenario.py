@@ -29,9 +29,9 @@ class Scenario:
 
     `folder` is the scenario's folder. `root` is the folder that the user named (by default `folder`), and the model's
     file must be inside `root`. `lengths` maps each violated invariant or property (and `deadlock`) to the number of
-    states of its shortest trace. `controls` are the names of scenarios that differ from this one by a fix. The controls
-    of a violated scenario have the fix, and the controls of a scenario that holds lack the fix. `seen_to_hold` has
-    larger bounds than `settings`. A check with these bounds found no violation either.
+    states of its shortest trace. `fixed_versions` are the names of scenarios that differ from this one by a fix. The
+    controls of a violated scenario have the fix, and the controls of a scenario that holds lack the fix. `seen_to_hold`
+    has larger bounds than `settings`. A check with these bounds found no violation either.
     """
 
     folder: Path
@@ -46,7 +46,7 @@ class Scenario:
     lengths: dict[str, int]
     source: tuple[str, ...]
     story: str
-    controls: tuple[str, ...]
+    fixed_versions: tuple[str, ...]
     note: str | None
     seen_to_hold: dict[str, Any]
     liveness: tuple[str, ...] = ()
@@ -123,7 +123,7 @@ def read(folder: Path, root: Path | None = None) -> Scenario:
         lengths=data.get("lengths", {}),
         source=tuple(data["source"]),
         story=" ".join(data["story"].split()),
-        controls=_texts(data.get("control", [])),
+        fixed_versions=_texts(data.get("control", [])),
         note=data.get("note"),
         seen_to_hold=data.get("seen_to_hold", {}),
         liveness=tuple(data.get("liveness", [])),

@@ -32,7 +32,7 @@ LINE: Final = 90
 
 
 @dataclass(frozen=True)
-class Control:
+class FixedVersion:
     """A fixed design: its name, its model, its differences from the model of the trace, and its invariants."""
 
     name: str
@@ -41,19 +41,19 @@ class Control:
     invariants: dict[str, Any]
 
 
-def fix(walked: Walked, invariant: str, control: Control) -> Fix:
+def fix(walked: Walked, invariant: str, fixed_version: FixedVersion) -> Fix:
     """The step at which a fixed design differs from a trace that violates an invariant, and how the design differs.
 
     If the fixed design allows the whole trace, the answer has no step.
     """
-    return _Walk(walked, invariant, control).fix()
+    return _Walk(walked, invariant, fixed_version).fix()
 
 
 @dataclass
 class _Walk:
     walked: Walked
     invariant: str
-    control: Control
+    fixed_version: FixedVersion
     interpreter: Interpreter = field(init=False)
     shared: tuple[tuple[int, int], ...] = field(init=False)
     """The scalars that both models have: for each scalar, its position in each model."""
@@ -61,8 +61,8 @@ class _Walk:
     """The initial state of the control, then the steps that it has taken so far, each with the state after it."""
 
     def __post_init__(self) -> None:
-        model, walked = self.control.model, self.walked
-        chosen = {n: f for n, f in self.control.invariants.items() if n == self.invariant}
+        model, walked = self.fixed_version.model, self.walked
+        chosen = {n: f for n, f in self.fixed_version.invariants.items() if n == self.invariant}
         self.interpreter = Interpreter(model, chosen)
         self.here, self.there = Words(walked.trace.variables), Words(tuple(model.domains.items()))
         theirs = {path: j for j, path in enumerate(self.there.paths)}
@@ -80,9 +80,9 @@ class _Walk:
         return replace(self._passed(), run=self._run(range(self.walked.length)))
 
     def _fix(self, how: Any, **said: Any) -> Fix:
-        settings = self.control.model.declared_settings()
-        rules = tuple((n, settings[n].meaning) for n, _, _ in self.control.changes if n in settings)
-        return Fix(self.control.name, self.control.changes, how, rules, **said)
+        settings = self.fixed_version.model.declared_settings()
+        rules = tuple((n, settings[n].meaning) for n, _, _ in self.fixed_version.changes if n in settings)
+        return Fix(self.fixed_version.name, self.fixed_version.changes, how, rules, **said)
 
     # --- one step -----------------------------------------------------------------------------------------------------
 
@@ -131,7 +131,7 @@ class _Walk:
         return next((each for each in found if not self._mattering(k, self._leaves(each.state)) - self.before), None)
 
     def _refused(self, k: int, named: list[int]) -> Fix:
-        model, state = self.control.model, self.path[-1].state
+        model, state = self.fixed_version.model, self.path[-1].state
         instead = self._only_there(k - 1)
         for label in (self.interpreter.labels[n] for n in named):
             arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
@@ -164,7 +164,7 @@ class _Walk:
     def _run(self, at: Iterable[int | None]) -> Run:
         violated = (self.interpreter.violated(each.state) for each in self.path)
         false = next((n for n, found in enumerate(violated) if self.invariant in found), None)
-        return Run(self.control.model, tuple(self.path), tuple(at), false)
+        return Run(self.fixed_version.model, tuple(self.path), tuple(at), false)
 
     # --- at the end ---------------------------------------------------------------------------------------------------
 
@@ -201,7 +201,7 @@ class _Walk:
         If both values of a part fit in one line, the part is shown whole. Otherwise, if possible, only the pieces of
         the part that differ are shown.
         """
-        here, there = self.walked.trace.variables, tuple(self.control.model.domains.items())
+        here, there = self.walked.trace.variables, tuple(self.fixed_version.model.domains.items())
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
             state = self.walked.trace.steps[k - 1].state
             one, other = part_at(here, state, part), part_at(there, after, part)

@@ -314,7 +314,7 @@ def test_settings_are_the_reason_only_if_the_steps_before_can_be_taken_without_t
     driven = found.drive(found.walked(steps))
     assert driven.difference is not None and driven.taken == len(path)
     outcome = Outcome("scenario x", found.model, driven, {"leaps": True}, len(path))
-    assert run.controlled(found, outcome, stepped((*skipped, *path)))[1].verdict == verdict
+    assert run.at_kafkas_settings(found, outcome, stepped((*skipped, *path)))[1].verdict == verdict
 
 
 def test_differences_of_one_kind_are_about_the_same_parts_without_their_indices() -> None:

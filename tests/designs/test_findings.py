@@ -26,8 +26,8 @@ def test_there_are_rows() -> None:
 def test_a_row_is_as_recorded(name: str, length: str, states: str) -> None:
     scenario = read(FOLDERS[name])
     assert set(scenario.lengths.values()) == {int(length)}
-    (control,) = scenario.controls
-    expected = json.loads((FOLDERS[control] / "expected.json").read_text(encoding="utf-8"))
+    (fixed_version,) = scenario.fixed_versions
+    expected = json.loads((FOLDERS[fixed_version] / "expected.json").read_text(encoding="utf-8"))
     assert (expected["verdict"], expected["distinct"]) == ("holds", int(states.replace(",", "")))
 
 

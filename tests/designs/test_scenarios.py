@@ -111,12 +111,12 @@ def recorded(name: str) -> dict[str, Any]:
 def test_a_scenario_and_its_control_differ_in_settings_and_verdict(design: str) -> None:
     for scenario in of(design):
         assert scenario.name.startswith(f"{scenario.model}-"), f"{scenario.name} does not begin with its model's name"
-        assert scenario.controls, (
+        assert scenario.fixed_versions, (
             f"{scenario.name} names no control, a scenario that differs by the fix (docs/how-to/scenarios.md)"
         )
-        for name in scenario.controls:
+        for name in scenario.fixed_versions:
             other = SCENARIOS[name]
-            assert scenario.name in other.controls
+            assert scenario.name in other.fixed_versions
             one, two = ((s.model, s.invariants, s.keep_going) for s in (scenario, other))
             assert one == two, (scenario.name, name)
             verdicts = {recorded(each)["verdict"] for each in (scenario.name, name)}
@@ -125,7 +125,7 @@ def test_a_scenario_and_its_control_differ_in_settings_and_verdict(design: str) 
 
 @pytest.mark.parametrize("design", DESIGNS)
 def test_a_scenario_and_its_control_differ_in_what_the_fix_is_about(design: str) -> None:
-    for scenario, name in ((s, name) for s in of(design) for name in s.controls):
+    for scenario, name in ((s, name) for s in of(design) for name in s.fixed_versions):
         mine, other = scenario.settings, SCENARIOS[name].settings
         differ = {key for key in mine.keys() | other.keys() if mine.get(key) != other.get(key)}
         if frozenset({scenario.name, name}) not in DESIGNS[scenario.model].wholes:

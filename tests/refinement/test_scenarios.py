@@ -74,9 +74,9 @@ def own_length(name: str, invariants: frozenset[str]) -> int | None:
 
 LOSSES = sorted(name for name in FOLDERS if own_length(name, MISSED | NOWHERE) is not None)
 MENDED = sorted(
-    {c for name in LOSSES for c in scenario(name).controls if c in FOLDERS and scenario(c).expect == "holds"}
+    {c for name in LOSSES for c in scenario(name).fixed_versions if c in FOLDERS and scenario(c).expect == "holds"}
 )
-MENDED_FAST = sorted({c for name in FAST for c in scenario(name).controls} & {*MENDED})
+MENDED_FAST = sorted({c for name in FAST for c in scenario(name).fixed_versions} & {*MENDED})
 
 
 def asked(name: str, **specification_settings: Any) -> Refined:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from isrcheck.checker.analysis.check import check
-from isrcheck.checker.analysis.compare_with_fix import explain_all
+from isrcheck.checker.analysis.compare_with_fix import compare_all_with_fixes
 from isrcheck.checker.analysis.refinement.refinement_check import refine
 from isrcheck.checker.analysis.replay import replay
 from isrcheck.checker.registry.loader import LoadedModel, load_model_class
@@ -43,7 +43,7 @@ def test_a_refused_step_is_told_as_an_invariant_is(recorded: dict[str, Path]) ->
     cls: type[Model] = with_history(load_model_class("kip-101").cls)
     loaded = LoadedModel(cls, "kip-101", None, {"is-agreed": is_agreed})
     result = check(loaded, SIZES, profile="bare", invariants=["is-agreed"])
-    explain_all(result, loaded, [named("kip-279", loaded, cls(**SIZES))])
+    compare_all_with_fixes(result, loaded, [named("kip-279", loaded, cls(**SIZES))])
     theirs, ours = result.to_json()["invariants"]["is-agreed"], read(recorded["json"])["invariants"]
     mine = ours["refines-replicated-log"]
     assert theirs["why"]["reasons"]["reasons"]

@@ -184,10 +184,10 @@ def test_a_scenario_is_asked_about_deadlock_where_it_says_so(tmp_path: Path, mon
     """From 5 it can only go down. If it cannot, there is a deadlock."""
     text = SCENARIO.replace("[settings]", "deadlock = true\n[settings]").replace("small = 4", "deadlock = 6")
     recorded(tmp_path, monkeypatch, text.replace("source", 'control = "down"\nsource'))
-    control = tmp_path / "counterexamples" / "down"
-    control.mkdir()
-    (control / "scenario.toml").write_text(text.replace('"violated"', '"holds"').partition("[lengths]")[0])
-    written(control, "model.py", ("s.n > 59", "s.n > 0"))
+    fixed_version = tmp_path / "counterexamples" / "down"
+    fixed_version.mkdir()
+    (fixed_version / "scenario.toml").write_text(text.replace('"violated"', '"holds"').partition("[lengths]")[0])
+    written(fixed_version, "model.py", ("s.n > 59", "s.n > 0"))
     said, data = reviewed(tmp_path, "--scenario", "far", "--no-scenarios")
     (row,) = [row for row in data["verdicts"] if row["name"] == "deadlock"]
     assert (row["before"]["text"], row["turn"]) == ("violated in 6 states", "mended")

@@ -29,7 +29,7 @@ def test_the_smallest_scenario_of_each_group_is_as_recorded() -> None:
 
 def test_every_scenario_has_a_control() -> None:
     for scenario in SCENARIOS:
-        assert scenario.controls, (
+        assert scenario.fixed_versions, (
             f"{scenario.name} names no control, a scenario that differs by the fix (docs/how-to/scenarios.md)"
         )
         assert unpaired(scenario) == []
@@ -37,7 +37,7 @@ def test_every_scenario_has_a_control() -> None:
 
 def test_controls_of_another_model_are_checked_with_the_same_settings() -> None:
     recorded = {s.name: json.loads((s.folder / "expected.json").read_text()) for s in SCENARIOS}
-    for scenario, name in ((s, name) for s in SCENARIOS for name in s.controls):
+    for scenario, name in ((s, name) for s in SCENARIOS for name in s.fixed_versions):
         own, other = recorded[scenario.name], recorded[name]
         shared = own["settings"].keys() & other["settings"].keys()
         if own["model"] != other["model"]:

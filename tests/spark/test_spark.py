@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.analysis.compare_with_fix import explain_all
+from isrcheck.checker.analysis.compare_with_fix import compare_all_with_fixes
 from isrcheck.checker.datasets.manifests import manifest_name
 from isrcheck.checker.engines.spark import dataset_paths as stored
 from isrcheck.checker.engines.spark.cluster import Cluster
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
-from isrcheck.checker.scenarios.controls import controls_of
+from isrcheck.checker.scenarios.controls import fixed_versions_of
 from isrcheck.checker.scenarios.derived_files import files_of
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from tests.agreement.test_engines_agree import essence
@@ -95,7 +95,7 @@ def test_scenarios(session: Any, tmp_path: Path, name: str, owners: int) -> None
     """The recorded files of the scenario are also compared, byte for byte."""
     asked, scenario = scenario_of(name)
     found, loaded = asked.same(session, tmp_path / "x", owners), load_model_class(scenario.specification())
-    explain_all(found, loaded, controls_of(scenario, loaded, {}))
+    compare_all_with_fixes(found, loaded, fixed_versions_of(scenario, loaded, {}))
     made = files_of(found)
     assert made.keys() == {"expected.json", "trace.txt", "trace.itf.json"}
     assert {file: (scenario.folder / file).read_text(encoding="utf-8") for file in made} == made

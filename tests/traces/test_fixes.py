@@ -10,9 +10,9 @@ from jsonschema import Draft202012Validator
 
 import isrcheck.checker
 from isrcheck.checker.analysis import fix_search
-from isrcheck.checker.analysis.compare_with_fix import control
+from isrcheck.checker.analysis.compare_with_fix import fixed_version
 from isrcheck.checker.results.story import Fix
-from isrcheck.checker.scenarios.controls import controls_of
+from isrcheck.checker.scenarios.controls import fixed_versions_of
 from isrcheck.checker.trace.fixed_run import fix
 from tests.cli.running import run
 from tests.marks import one_in
@@ -24,7 +24,7 @@ SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").rea
 
 def found(name: str) -> Fix:
     scenario, loaded, invariant, walked = walk(name)
-    return fix(walked, invariant, controls_of(scenario, loaded, {})[0])
+    return fix(walked, invariant, fixed_versions_of(scenario, loaded, {})[0])
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_a_fix_may_allow_every_step_and_go_on() -> None:
 @pytest.mark.parametrize("name", ["kip-101", "kip-279", "v1-split-brain", "v3-one-epoch-two-leaders"])
 def test_an_unfixed_design_is_no_fix_of_itself(name: str) -> None:
     scenario, loaded, invariant, walked = walk(name)
-    same = control("itself", loaded, scenario.settings, walked.model, loaded.name)
+    same = fixed_version("itself", loaded, scenario.settings, walked.model, loaded.name)
     reported = fix(walked, invariant, same)
     assert (reported.how, reported.verdict, reported.enabled, reported.changes) == ("allows", "violated", (), ())
 
@@ -96,7 +96,7 @@ def test_an_unfixed_design_is_no_fix_of_itself(name: str) -> None:
 @pytest.mark.parametrize("name", one_in(8, VIOLATED))
 def test_every_control_that_ships_parts_from_its_trace_or_heals_it(name: str) -> None:
     scenario, loaded, invariant, walked = walk(name)
-    for each in controls_of(scenario, loaded, {}):
+    for each in fixed_versions_of(scenario, loaded, {}):
         reported = fix(walked, invariant, each)
         assert reported.how != "allows" or reported.verdict == "holds"
 
@@ -128,7 +128,9 @@ def test_a_line_does_not_wait_for_where_a_fix_acts_but_a_file_does(
 ) -> None:
     """Walking a dozen traces with their controls takes longer than finding the traces."""
     asked: list[str] = []
-    monkeypatch.setattr(fix_search, "explain_all", lambda result, loaded, controls: asked.append(result.model))
+    monkeypatch.setattr(
+        fix_search, "compare_all_with_fixes", lambda result, loaded, fixed_versions: asked.append(result.model)
+    )
     question = ("check", "--scenario", "v3-unclean-election", "--quiet")
     assert run(*question).code == 12
     assert asked == []
