@@ -27,7 +27,7 @@ from isrcheck.model.language.proofs import Statement
 from isrcheck.model.semantics.transition_system import Label, Transition, TransitionSystem, Variable
 
 
-class Tie:
+class BoundedEquivalence:
     """The comparison of a traced model at its bounds with the model without bounds.
 
     `before` is the traced model's state before a step, in the form of a state without bounds (`unbounded/shapes.py`).
@@ -57,9 +57,11 @@ class Tie:
 
     def _lifted(self, state: Sequence[Term]) -> list[Term]:
         """A state of the traced model, in the form of a state without bounds."""
-        return [t for v in self.system.variables for t in self._lift(v.domain, self._endless(v), v.start, state)]
+        return [
+            t for v in self.system.variables for t in self._lift(v.domain, self._unbounded_domain(v), v.start, state)
+        ]
 
-    def _endless(self, variable: Variable) -> Domain:
+    def _unbounded_domain(self, variable: Variable) -> Domain:
         """The domain of a variable in the model without bounds."""
         return self.unbounded.layout.variables[variable.name][0]
 
@@ -106,7 +108,7 @@ class Tie:
         Arrays are compared only at indices that exist at the bounds, and logs only below their length.
         """
         for v in self.system.variables:
-            yield from self._alike(v.domain, self._endless(v), self._of(v, xs), self._of(v, ys))
+            yield from self._alike(v.domain, self._unbounded_domain(v), self._of(v, xs), self._of(v, ys))
 
     def _alike(self, domain: Domain, other: Domain, xs: Iterator[Term], ys: Iterator[Term]) -> Iterator[Term]:
         match domain, other:
@@ -225,8 +227,8 @@ class Tie:
         """The values that each numeric parameter of a statement can have at these bounds."""
         ours = parameter_domains(self.model, statement)
         theirs = parameter_domains(self.unbounded.model, statement)
-        endless = [list(ours[name].values()) for name, domain in theirs.items() if kind(domain) is not None]
-        return {n: values for q in found for (n, _), values in zip(q.numbers, endless, strict=True)}
+        unbounded_values = [list(ours[name].values()) for name, domain in theirs.items() if kind(domain) is not None]
+        return {n: values for q in found for (n, _), values in zip(q.numbers, unbounded_values, strict=True)}
 
     def _all_values(
         self, numbers: tuple[tuple[Term, str], ...], condition: Term, values: dict[Term, Sequence[int]]

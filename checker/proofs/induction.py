@@ -20,7 +20,7 @@ from isrcheck.checker.engines.symbolic.solver import GaveUp, Watch
 from isrcheck.checker.engines.symbolic.unrolling import FAILING, MEANINGLESS, Template, Unrolling
 from isrcheck.checker.engines.symbolic.z3_terms import Term
 from isrcheck.checker.proofs.bounded_obligations import Bounded
-from isrcheck.checker.proofs.induction_traces import counterexample, of_predicate, walked, with_reachability
+from isrcheck.checker.proofs.induction_traces import counterexample, of_predicate, trace_of, with_reachability
 from isrcheck.checker.proofs.obligations import MEANING, PREDICATES, Tell, ask
 from isrcheck.checker.proofs.proof_result import Counterexample, Failing, ProofResult, solvers, stopped, unknown
 from isrcheck.checker.registry.loader import LoadedModel
@@ -130,7 +130,7 @@ class _Attempt:
         wrong = [q for q in self.wrong if z3.is_true(model.eval(path.asked(length, q)))]
         states = [path.state(model, level) for level in range(1, length + 1)]
         labels = [str(self.system.transitions[i].label) for i in path.instances(model, length)]
-        self.result.violation = walked(self.model, self.system, states, labels)
+        self.result.violation = trace_of(self.model, self.system, states, labels)
         failing = not any(name in self.chosen for name in wrong)
         self.result.verdict = "incomplete" if failing else "violated"
         self.result.exit_code = Exit.EVALUATION if failing else Exit.VIOLATED

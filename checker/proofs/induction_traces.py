@@ -25,7 +25,7 @@ def counterexample(
     model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str], why: Why
 ) -> Counterexample:
     """The counterexample with these states and labels. `why` explains why the goal is false in the last state."""
-    trace = walked(model, system, states, labels)
+    trace = trace_of(model, system, states, labels)
     return Counterexample(trace, why(model, trace.steps[-1].state), None)
 
 
@@ -41,7 +41,7 @@ def with_reachability(system: TransitionSystem, failing: Sequence[Failing]) -> l
     ]
 
 
-def walked(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:
+def trace_of(model: Model, system: TransitionSystem, states: Sequence[tuple[int, ...]], labels: Sequence[str]) -> Trace:
     """The trace with these states and labels.
 
     To check the solver, the model's own methods repeat each step. Raises `AssertionError` if a step is disabled or

@@ -13,7 +13,7 @@ from typing import Any, Final
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.engines.symbolic.solver import Watch
 from isrcheck.checker.proofs.attempts import Attempt, Bound, differences, unbounded
-from isrcheck.checker.proofs.bounded_equivalence import Tie
+from isrcheck.checker.proofs.bounded_equivalence import BoundedEquivalence
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.text_layout import number
@@ -55,9 +55,11 @@ def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None])
     _reachable(attempt, small, watch, found)
     if attempt.form == "unbounded":
         tell("comparing the form for all bounds to the model at some")
-        tied = Bound(attempt, _settings(attempt, TIED))
-        different = Tie(tied.system, tied.model, unbounded(attempt), attempt.stated()).differences(watch)
-        where = f"z3, each action at {_shown(tied.plain.settings)}"
+        equivalence = Bound(attempt, _settings(attempt, TIED))
+        different = BoundedEquivalence(
+            equivalence.system, equivalence.model, unbounded(attempt), attempt.stated()
+        ).differences(watch)
+        where = f"z3, each action at {_shown(equivalence.plain.settings)}"
         found.record("the unbounded form is the model's", different, where)
     return found
 

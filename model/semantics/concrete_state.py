@@ -63,16 +63,16 @@ class ConcreteState(TheState):
     _required: bool = False
     _disabled: bool = False
     _notes: dict[Path, None] | None = None
-    _endless: bool = False
+    _unbounded: bool = False
 
-    def __init__(self, model: Model, state: State, writable: bool = False, endless: bool = False) -> None:
+    def __init__(self, model: Model, state: State, writable: bool = False, unbounded: bool = False) -> None:
         own: dict[str, Any] = self.__dict__
         own["_model"] = model
         own["_before"] = state
         own["_positions"] = model.positions
         own["_writable"] = writable
         own["_writes"] = []
-        own["_endless"] = endless
+        own["_unbounded"] = unbounded
 
     def __getattr__(self, name: str) -> Any:
         if name not in self._positions:
@@ -92,7 +92,7 @@ class ConcreteState(TheState):
     def require(self, *conditions: Any) -> None:
         self.__dict__["_required"] = True
         for given in conditions:
-            if isinstance(given, Room) and self._endless:
+            if isinstance(given, Room) and self._unbounded:
                 continue
             condition = given._condition if isinstance(given, Room) else given
             if isinstance(condition, Undefined):
@@ -258,7 +258,7 @@ def guard_of(model: Model, state: State, method: Callable[..., Any], arguments: 
 
 def is_wanted(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
     """True if an instance is enabled, or disabled by `s.room` conditions only; `method` is the plain function."""
-    s = ConcreteState(model, state, writable=True, endless=True)
+    s = ConcreteState(model, state, writable=True, unbounded=True)
     return not _is_disabled(s, method, model, s, *arguments) and s._acts
 
 

@@ -9,7 +9,7 @@ import z3
 
 from isrcheck.checker.engines.symbolic.solver import Watch
 from isrcheck.checker.proofs.attempts import predicate, with_history
-from isrcheck.checker.proofs.bounded_equivalence import Tie
+from isrcheck.checker.proofs.bounded_equivalence import BoundedEquivalence
 from isrcheck.checker.proofs.unbounded.step_relation import for_all_bounds
 from isrcheck.checker.proofs.unbounded.unbounded_obligations import Unbounded
 from isrcheck.model.language import EvaluationError, minimum
@@ -24,16 +24,16 @@ from tests.proofs.asking import LIMITS, attempt, bounds, loaded, pairs
 from tests.proofs.toys import ComparedPair, Pair, PairProof
 
 
-def tied(proof: type[Proof] = Kip320Proof, at: str = "2/2/2/1", other: type[Kip320] = Kip320) -> Tie:
+def tied(proof: type[Proof] = Kip320Proof, at: str = "2/2/2/1", other: type[Kip320] = Kip320) -> BoundedEquivalence:
     """KIP-320 at bounds, tied to `other` in the form for all bounds."""
     settings, model = bounds(at), with_history(Kip320, proof)
     stated = {**proof.statements("lemma"), **proof.targets(loaded(Kip320).invariants, "kip-320")}
     free = for_all_bounds(with_history(other, proof), {"replicas": settings["replicas"]})
     system = trace(model(**settings), {n: predicate(proof, s) for n, s in stated.items()})
-    return Tie(system, model(**settings), Unbounded(free, proof, proof.statements("lemma")), stated)
+    return BoundedEquivalence(system, model(**settings), Unbounded(free, proof, proof.statements("lemma")), stated)
 
 
-def differences(tie: Tie) -> list[str]:
+def differences(tie: BoundedEquivalence) -> list[str]:
     with Watch(LIMITS) as watch:
         return tie.differences(watch)
 
@@ -113,7 +113,9 @@ def test_every_reachable_step_is_one_without_bounds() -> None:
     assert steps > len(seen)
 
 
-def leads(tie: Tie, relation: Any, numbers: Any, before: tuple[int, ...], after: tuple[int, ...]) -> bool:
+def leads(
+    tie: BoundedEquivalence, relation: Any, numbers: Any, before: tuple[int, ...], after: tuple[int, ...]
+) -> bool:
     """True if a step of the relation leads from one bounded state to another."""
     one, other = lifted(tie, before), lifted(tie, after)
     here = [*zip(tie.unbounded.before, one, strict=True), *numbers, *tie.bounds]
@@ -126,7 +128,7 @@ def leads(tie: Tie, relation: Any, numbers: Any, before: tuple[int, ...], after:
     return bool(solver.check() == z3.sat)
 
 
-def lifted(tie: Tie, leaves: tuple[int, ...]) -> list[Any]:
+def lifted(tie: BoundedEquivalence, leaves: tuple[int, ...]) -> list[Any]:
     terms, system = tie.bounded.terms, tie.system
     return tie._lifted(
         [terms.constant(leaf.kind, x, (leaf.low, leaf.high)) for leaf, x in zip(system.leaves, leaves, strict=True)]

@@ -101,16 +101,16 @@ def chosen(condition: Term, yes: Term, no: Term) -> Term:
 
 @dataclass(frozen=True)
 class Part:
-    """A leaf: its path and its scalar domain. If the leaf is an array, `endless` is the kind of its indices."""
+    """A leaf: its path and its scalar domain. If the leaf is an array, `index_kind` is the kind of its indices."""
 
     path: str
     domain: Domain
-    endless: str | None = None
+    index_kind: str | None = None
 
     @property
     def sort(self) -> z3.SortRef:
         scalar = z3.BoolSort() if isinstance(self.domain, Flag) else z3.IntSort()
-        return z3.ArraySort(z3.IntSort(), scalar) if self.endless else scalar
+        return z3.ArraySort(z3.IntSort(), scalar) if self.index_kind else scalar
 
 
 def kind(domain: Domain) -> str | None:
@@ -144,10 +144,10 @@ def shape(domain: Domain) -> list[Part]:
         case Sequence_() if not isinstance(domain, Channel):
             return [
                 Part(".length", Number(0, domain.capacity)),
-                *_endless(domain.element, kind(Number(0, domain.capacity))),
+                *_array_leaves(domain.element, kind(Number(0, domain.capacity))),
             ]
         case Per() if kind(domain.index) is not None:
-            return _endless(domain.element, kind(domain.index))
+            return _array_leaves(domain.element, kind(domain.index))
         case Per():
             return [replace(p, path=f"[{i}]{p.path}") for i in domain.index.values() for p in shape(domain.element)]
         case Flag() | Number() | Enum() | Broker() if not isinstance(domain, Identity):
@@ -155,11 +155,11 @@ def shape(domain: Domain) -> list[Part]:
     raise ModelError(f"{domain} cannot be kept without bounds; prove this model at its settings, without --unbounded")
 
 
-def _endless(element: Domain, of: str | None) -> list[Part]:
+def _array_leaves(element: Domain, of: str | None) -> list[Part]:
     parts = shape(element)
-    if of is None or any(p.endless for p in parts):
+    if of is None or any(p.index_kind for p in parts):
         raise ModelError(f"{element} in endless number cannot be kept without bounds; prove this model at its settings")
-    return [replace(p, path=f"[]{p.path}", endless=of) for p in parts]
+    return [replace(p, path=f"[]{p.path}", index_kind=of) for p in parts]
 
 
 def inside(domain: Domain, term: Term) -> list[Term]:
@@ -206,7 +206,7 @@ def first(parts: Sequence[Part]) -> list[Term]:
     found = []
     for part in parts:
         low = z3.BoolVal(False) if isinstance(part.domain, Flag) else _least(part.domain)
-        found.append(z3.K(z3.IntSort(), low) if part.endless else low)
+        found.append(z3.K(z3.IntSort(), low) if part.index_kind else low)
     return found
 
 

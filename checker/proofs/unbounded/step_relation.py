@@ -89,7 +89,7 @@ class Layout:
         variables = {}
         for name, domain in model.domains.items():
             variables[name] = domain, len(parts)
-            parts += [Part(name + p.path, p.domain, p.endless) for p in shape(domain)]
+            parts += [Part(name + p.path, p.domain, p.index_kind) for p in shape(domain)]
         return Layout(tuple(parts), variables)
 
     def fresh(self, book: Book) -> tuple[Term, ...]:

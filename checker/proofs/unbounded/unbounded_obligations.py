@@ -211,13 +211,13 @@ class Unbounded:
             own_kind = kind(part.domain)
             if own_kind is None:
                 continue
-            if part.endless is None:
+            if part.index_kind is None:
                 changed = [] if new.eq(old) else [z3.simplify(new)]
                 pool.setdefault(own_kind, {}).update(dict.fromkeys([old, *changed]))
                 if stage >= 2:
                     pool[own_kind][z3.simplify(old - 1)] = None
             elif stage >= 1:
-                read = [z3.Select(old, at) for at in special.get(part.endless, ())]
+                read = [z3.Select(old, at) for at in special.get(part.index_kind, ())]
                 pool.setdefault(own_kind, {}).update(dict.fromkeys(read))
         return pool
 
@@ -239,13 +239,13 @@ class Unbounded:
 
     def _everywhere(self, part: Part, term: Term) -> Quantified:
         """The condition that a leaf has a value of its domain, at every index if the leaf is an array."""
-        if part.endless is None:
+        if part.index_kind is None:
             return Quantified((), both(*inside(part.domain, term)))
         index = self.free.book.fresh("index", z3.IntSort())
-        return Quantified(((index, part.endless),), both(*inside(part.domain, z3.Select(term, index))))
+        return Quantified(((index, part.index_kind),), both(*inside(part.domain, z3.Select(term, index))))
 
     def _somewhere(self, part: Part, term: Term) -> Term:
         """The condition that a leaf has a value of its domain, at one unknown index if the leaf is an array."""
-        if part.endless is None:
+        if part.index_kind is None:
             return both(*inside(part.domain, term))
-        return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.endless, 0))))
+        return both(*inside(part.domain, z3.Select(term, self._some_number("index", part.index_kind, 0))))

@@ -121,7 +121,7 @@ class Structure(Unbounded):
         return value_of(self._domain, terms, both(condition.defined, chosen(condition.term, dx, dy)))
 
     def __eq__(self, other: object) -> Any:
-        if any(part.endless for part in shape(self._domain)):
+        if any(part.index_kind for part in shape(self._domain)):
             raise mistake("a comparison of whole logs without bounds", "compare their lengths, and records by offset")
         terms, defined = flat(self._domain, other)
         same = both(*(x == y for x, y in zip(self._terms, terms, strict=True)))
