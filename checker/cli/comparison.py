@@ -24,15 +24,15 @@ if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel
 
 
-def side_options(command: Command) -> Command:
+def comparison_options(command: Command) -> Command:
     """Adds the options for the two sides of a comparison."""
-    for option in reversed(_SIDES):
+    for option in reversed(_COMPARISON):
         command = option(command)
     return settings_option(profile_option(command))
 
 
 @dataclass(frozen=True)
-class Sides:
+class ComparisonArguments:
     """The two sides of a comparison, as the options of the command line name them.
 
     `settings` and `profile` are for both sides. `own_settings` and `refs` (revisions in git) are pairs, with an entry
@@ -46,7 +46,7 @@ class Sides:
     scenario: str | None
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> Sides:
+    def of(cls, options: dict[str, Any]) -> ComparisonArguments:
         """Removes the options for the two sides from the options of a command, and returns the sides."""
         own = options.pop("a_settings"), options.pop("b_settings")
         refs = options.pop("a_ref"), options.pop("b_ref")
@@ -134,7 +134,7 @@ class Sides:
             )
 
 
-_SIDES: Final = (
+_COMPARISON: Final = (
     click.option(
         "--scenario",
         metavar="NAME",
@@ -157,9 +157,9 @@ _SIDES: Final = (
 MOST_PAIRS: Final = 2_000_000
 
 
-def behaviours_options(command: Command) -> Command:
-    """Adds the options of `isrcheck diff --behaviours`, with those of `side_options` and `bounds_options`."""
-    command = side_options(bounds_options(command))
+def inclusion_options(command: Command) -> Command:
+    """Adds the options of `isrcheck diff --behaviours`, with those of `comparison_options` and `bounds_options`."""
+    command = comparison_options(bounds_options(command))
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -186,7 +186,7 @@ def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
 class Asked:
     """A comparison that the command line asks for: the sides, visible variables, limits and the form of the answer."""
 
-    sides: Sides
+    arguments: ComparisonArguments
     visible: tuple[str, ...]
     bounds: Bounds
     plain: bool
@@ -198,25 +198,25 @@ def asked_of(options: dict[str, Any]) -> Asked | None:
 
     Raises a usage error for an option that needs --behaviours, if --behaviours is not given.
     """
-    wanted, sides = options.pop("behaviours"), Sides.of(options)
-    given = sides.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
+    wanted, arguments = options.pop("behaviours"), ComparisonArguments.of(options)
+    given = arguments.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
     if not wanted and given is not None:
         raise click.UsageError(f"{given} goes with --behaviours")
     if not wanted:
         return None
     plain, quiet = options.pop("plain"), options.pop("quiet")
-    return Asked(sides, *bounds_of(options), plain, quiet)
+    return Asked(arguments, *bounds_of(options), plain, quiet)
 
 
-def behaviours(one: str | None, other: str | None, outputs: Outputs, asked: Asked) -> NoReturn:
+def trace_inclusion(one: str | None, other: str | None, outputs: Outputs, asked: Asked) -> NoReturn:
     """Compares the behaviours of two models, prints and writes the result, and ends the command."""
     outputs.require_writable()
     from isrcheck.checker.analysis.inclusion.inclusion_check import compare
-    from isrcheck.checker.report.inclusion_text import behaviours_text, headline
+    from isrcheck.checker.report.inclusion_text import headline, inclusion_text
 
     with ExitStack() as leaving:
-        found = compare(*asked.sides.resolved(one, other, leaving), asked.visible, asked.bounds)
-        lines = [headline(found)] if asked.quiet else behaviours_text(found, plain=asked.plain)
+        found = compare(*asked.arguments.resolved(one, other, leaving), asked.visible, asked.bounds)
+        lines = [headline(found)] if asked.quiet else inclusion_text(found, plain=asked.plain)
         outputs.print("\n".join(lines))
         outputs.finish(found, found.exit_code)
 

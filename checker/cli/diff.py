@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from isrcheck.checker.cli import options as completing
-from isrcheck.checker.cli.comparison import asked_of, behaviours, behaviours_options
+from isrcheck.checker.cli.comparison import asked_of, inclusion_options, trace_inclusion
 from isrcheck.checker.cli.options import assignment, once
 from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.result import FORMAT, Exit
@@ -23,7 +23,7 @@ OF_DATASETS: Final = ("model_a", "model_b", "master", "conf")
 @click.command("diff", short_help="Says what one model or dataset has and another has not.")
 @click.argument("one", metavar="A", required=False, shell_complete=completing.models)
 @click.argument("other", metavar="B", required=False, shell_complete=completing.models)
-@behaviours_options
+@inclusion_options
 @click.option("--model-a", metavar="FILE", help="The file of dataset A's model, if the model is your own.")
 @click.option("--model-b", metavar="FILE", help="The file of dataset B's model, if the model is your own.")
 @output_options("diff")
@@ -53,7 +53,7 @@ def command(one: str | None, other: str | None, **options: Any) -> None:
     for option, value in {**of_datasets, "--plot": outputs["plot"]}.items():
         if value:
             raise click.UsageError(f"{option} is for datasets; take it or --behaviours away")
-    behaviours(one, other, outputs, asked)
+    trace_inclusion(one, other, outputs, asked)
 
 
 def datasets(

@@ -10,14 +10,14 @@ from typing import Any
 import click
 
 from isrcheck.checker.cli import options as completing
-from isrcheck.checker.cli.comparison import Sides, bounds_of, bounds_options, side_options
+from isrcheck.checker.cli.comparison import ComparisonArguments, bounds_of, bounds_options, comparison_options
 from isrcheck.checker.cli.result_output import Outputs, output_options
 
 
 @click.command("review", short_help="Says what a change of a model changes, on one page.")
 @click.argument("old", metavar="OLD", required=False, shell_complete=completing.models)
 @click.argument("new", metavar="NEW", required=False, shell_complete=completing.models)
-@side_options
+@comparison_options
 @bounds_options
 @click.option(
     "--max-states",
@@ -55,25 +55,25 @@ def command(
     outputs = Outputs("review", options)
     outputs.require_different()
     outputs.require_writable()
-    sides = Sides.of(options)
+    arguments = ComparisonArguments.of(options)
     from isrcheck.checker.changes.review import review_formats
     from isrcheck.checker.changes.review.change_review import Wanted, review
     from isrcheck.checker.changes.review.review_formats import review_page
     from isrcheck.checker.changes.review.review_sections import sections
-    from isrcheck.checker.changes.review.review_summary import essence
+    from isrcheck.checker.changes.review.review_summary import review_summary
     from isrcheck.checker.results.exploration import Limits
 
     visible, bounds = bounds_of(options)
     limits = Limits(states=max_states, seconds=bounds.seconds, memory=bounds.memory)
     wanted = Wanted(visible, bounds, limits, not no_scenarios, mutate, prove)
     with ExitStack() as leaving:
-        found = review(*sides.resolved(old, new, leaving, ("OLD", "NEW")), wanted, lambda text: _tell(text, quiet))
-        lines = list(essence(found)) if quiet else review_formats.text(found)
+        found = review(*arguments.resolved(old, new, leaving, ("OLD", "NEW")), wanted, lambda text: _tell(text, quiet))
+        lines = list(review_summary(found)) if quiet else review_formats.text(found)
         outputs.print("\n".join(lines))
         contents = SimpleNamespace(
             to_json=found.to_json,
             to_markdown=lambda: review_formats.markdown(found),
-            to_html=lambda: review_page(essence(found), sections(found), found.behaviours),
+            to_html=lambda: review_page(review_summary(found), sections(found), found.inclusion),
         )
         outputs.finish(contents, found.exit_code)
 

@@ -76,22 +76,22 @@ class _Outcomes:
     """The outcomes of the checks so far. If `results` names a file, outcomes are read from it and added to it."""
 
     def __init__(self, cells: list[dict[str, Any]], results: str | None) -> None:
-        from isrcheck.checker.analysis.sweep.results_store import Kept
+        from isrcheck.checker.analysis.sweep.results_store import ResultsStore
 
         self.cells = cells
-        self._kept = None if results is None else Kept(results)
-        before = [None if self._kept is None else self._kept.outcome(cell) for cell in cells]
+        self._store = None if results is None else ResultsStore(results)
+        before = [None if self._store is None else self._store.outcome(cell) for cell in cells]
         self._outcomes = {number: outcome for number, outcome in enumerate(before) if outcome is not None}
         self.left = [number for number in range(len(cells)) if number not in self._outcomes]
-        if self._kept is not None and len(self.left) < len(cells):
+        if self._store is not None and len(self.left) < len(cells):
             self._say(f"{len(self._outcomes)} of {len(cells)} checks are in {results} already")
 
     def heard(self, position: int, outcome: dict[str, Any]) -> None:
         """Adds the outcome of a check. `position` is its index in `left`, the checks to run."""
         number = self.left[position]
         self._outcomes[number] = outcome
-        if self._kept is not None:
-            self._kept.add(self.cells[number], outcome)
+        if self._store is not None:
+            self._store.add(self.cells[number], outcome)
         if sys.stderr.isatty():
             title = Cell(**self.cells[number]).title
             self._say(f"{len(self._outcomes)} of {len(self.cells)}: {title}: {_verdict(outcome)}")
@@ -104,8 +104,8 @@ class _Outcomes:
         return [self._outcomes[number] for number in range(len(self.cells))]
 
     def close(self) -> None:
-        if self._kept is not None:
-            self._kept.close()
+        if self._store is not None:
+            self._store.close()
 
 
 def _do(found: _Outcomes, workers: int | None, master: str | None, conf: dict[str, str]) -> None:

@@ -16,18 +16,18 @@ INNER = "     "
 def headline(found: Comparison, ink: Ink = PLAIN) -> str:
     """The verdict of a comparison in one line."""
     word, style = {0: ("SAME", "good"), 10: ("DIFFERENT", "bad")}.get(found.exit_code, ("INCOMPLETE", "open"))
-    return f"{ink(style, word)}  {found.a.name} -> {found.b.name}: {essence(found)}"
+    return f"{ink(style, word)}  {found.a.name} -> {found.b.name}: {inclusion_summary(found)}"
 
 
-def essence(found: Comparison) -> str:
+def inclusion_summary(found: Comparison) -> str:
     """A short summary of which behaviours are new and which are gone."""
     apart = f" ({', '.join(found.apart)} cannot be compared)" if found.apart else ""
     if found.new.verdict == found.gone.verdict == "none":
         return f"nothing is new, nothing is gone{apart}"
-    return f"{_essence(found.new, 'new')}; {_essence(found.gone, 'gone')}{apart}"
+    return f"{_way_summary(found.new, 'new')}; {_way_summary(found.gone, 'gone')}{apart}"
 
 
-def _essence(way: OneWay, word: str) -> str:
+def _way_summary(way: OneWay, word: str) -> str:
     if way.verdict == "none":
         return f"nothing is {word}"
     if way.endings is None:
@@ -40,7 +40,7 @@ def _last(endings: Endings) -> str:
     return "its first state" if label is None else label_text(label)
 
 
-def behaviours_text(found: Comparison, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
+def inclusion_text(found: Comparison, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
     """The lines of the whole report on a comparison."""
     lines = [headline(found, ink)]
     changed = [

@@ -14,7 +14,7 @@ from isrcheck.model.semantics.interpreter import Interpreter
 
 
 @dataclass(frozen=True)
-class Kept:
+class SatisfiedObligation:
     """A fairness obligation that is satisfied although the cycle takes none of its steps.
 
     In one state of the cycle, none of these steps can happen. `state` is this state's number in the trace, from 1.
@@ -100,13 +100,13 @@ class Lasso:
                 return f"it is not fair: {obligation.name} could happen {strength}, and never does"
         return None
 
-    def kept(self, fairness: Fairness) -> list[Kept]:
+    def kept(self, fairness: Fairness) -> list[SatisfiedObligation]:
         """The obligations that are satisfied because in some state of the cycle none of their steps can happen.
 
         An obligation is left out if the cycle takes one of its steps, or if its steps can happen in no state of the
         cycle.
         """
-        return [Kept(o.name, idle + 1) for o, idle in self._open(fairness) if idle is not None]
+        return [SatisfiedObligation(o.name, idle + 1) for o, idle in self._open(fairness) if idle is not None]
 
     def _open(self, fairness: Fairness) -> Iterator[tuple[Obligation, int | None]]:
         """The obligations whose steps can happen somewhere on the cycle but are never taken on it.

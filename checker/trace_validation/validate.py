@@ -21,7 +21,7 @@ from isrcheck.checker.trace_validation.validation_result import (
     Explanation,
     Frontier,
     MatchedLines,
-    resembled,
+    similar_scenarios,
 )
 from isrcheck.checker.trace_validation.validation_search import Limits, Node, SearchResult, Tell, search
 from isrcheck.model.language.errors import EvaluationError, ModelError
@@ -114,7 +114,7 @@ def explained(name: str, asked: Question, end: Node) -> Explanation:
         tuple(n for n, state in first_violations.items() if state is None),
         {n: state for n, state in first_violations.items() if state is not None},
         unasked,
-        resembled(name, walked),
+        similar_scenarios(name, walked),
     )
 
 

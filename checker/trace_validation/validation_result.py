@@ -24,7 +24,7 @@ LEAST: Final = 0.3
 
 
 @dataclass(frozen=True)
-class Likeness:
+class SimilarScenario:
     """A scenario, and the share of steps that it has in common with a path (see `share`).
 
     The share is 1 if both have the same actions, each action equally often.
@@ -38,15 +38,15 @@ class Likeness:
         return {"scenario": self.scenario, "title": self.title, "share": round(self.share, 2)}
 
 
-def resembled(model: str, trace: Trace) -> tuple[Likeness, ...]:
+def similar_scenarios(model: str, trace: Trace) -> tuple[SimilarScenario, ...]:
     """At most `SHOWN` shipped scenarios of a model that resemble a trace, the most similar scenario first."""
     own = Counter(step.label.action for step in trace.steps[1:] if step.label is not None)
-    found = [Likeness(name, title, share(own, actions)) for name, title, actions in _recorded(model)]
+    found = [SimilarScenario(name, title, jaccard_index(own, actions)) for name, title, actions in _recorded(model)]
     alike = [each for each in found if each.share >= LEAST]
     return tuple(sorted(alike, key=lambda each: (-each.share, each.scenario))[:SHOWN])
 
 
-def share(one: Counter[str], other: Counter[str]) -> float:
+def jaccard_index(one: Counter[str], other: Counter[str]) -> float:
     """The size of the intersection of two bags, divided by the size of their union. It is 0 for two empty bags.
 
     >>> share(Counter("aab"), Counter("abb"))
@@ -95,8 +95,8 @@ class Explanation:
     `matched` has one entry for each state. `hidden` counts the hidden steps. `in_a_row` is the greatest number of
     hidden steps in a row. `holds` names the invariants that are true in every state. `violated` has the invariants that
     are false in a state of the path, each with the first such state (counted from 1). `unasked` names the invariants
-    that are undefined in a state of the path or have no meaning at the settings. `likeness` has scenarios that resemble
-    the path.
+    that are undefined in a state of the path or have no meaning at the settings. `similar_scenarios` has scenarios that
+    resemble the path.
     """
 
     trace: Trace
@@ -107,7 +107,7 @@ class Explanation:
     holds: tuple[str, ...]
     violated: dict[str, int]
     unasked: tuple[str, ...]
-    likeness: tuple[Likeness, ...]
+    similar_scenarios: tuple[SimilarScenario, ...]
 
     def to_json(self) -> dict[str, Any]:
         steps = story_json(self.trace, self.story)
@@ -120,7 +120,7 @@ class Explanation:
                 **{name: {"verdict": "violated", "state": state} for name, state in self.violated.items()},
             },
             "unasked": list(self.unasked),
-            "resembles": [each.to_json() for each in self.likeness],
+            "resembles": [each.to_json() for each in self.similar_scenarios],
         }
 
 

@@ -62,10 +62,10 @@ def test_native_code_finds_what_the_reference_finds_with_the_same_verdicts_and_t
         check(cls, engine=engine, keep_going=keep_going, deadlock=deadlock, limits=Limits(states=STATES))
         for engine in ("reference", "local")
     )
-    assert essence(one) == essence(other)
+    assert comparable(one) == comparable(other)
 
 
-def essence(result: Result) -> dict[str, Any]:
+def comparable(result: Result) -> dict[str, Any]:
     """A result without the parts that depend on the engine, the machine or the time."""
     data = result.to_json()
     for name in ("engine", "seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers"):

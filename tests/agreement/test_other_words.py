@@ -34,7 +34,7 @@ def filled_from_the_last(system: TransitionSystem, levels: Sequence[Words]) -> K
     return Kernel(system, Layout(system.leaves, words))
 
 
-def essence(answer: Any) -> dict[str, Any]:
+def comparable(answer: Any) -> dict[str, Any]:
     return {name: value for name, value in answer.to_json().items() if name not in OF_A_RUN}
 
 
@@ -65,7 +65,7 @@ def test_a_refinement_is_the_same(scenario: str, request: pytest.FixtureRequest)
     arranged = request.getfixturevalue("other_words")
     other = refine(model, settings, specification="replicated-log")
     assert arranged
-    assert essence(other) == essence(usual)
+    assert comparable(other) == comparable(usual)
 
 
 LOSSES = ("v3-stale-high-watermark", "alter-isr-shrink-before-it-is-granted", "v1-zombie-and-reassignment")
@@ -79,4 +79,4 @@ def test_a_trace_is_the_same(scenario: str, request: pytest.FixtureRequest) -> N
     other = check(model, settings, keep_going=True)
     assert arranged
     assert usual.exit_code == Exit.VIOLATED
-    assert essence(other) == essence(usual)
+    assert comparable(other) == comparable(usual)

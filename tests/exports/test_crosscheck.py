@@ -40,7 +40,7 @@ def by_tool(tool: str, system: TransitionSystem) -> ToolResult:
         return TOOLS[tool](system, Path(folder), 100, 1 << 32, 0)
 
 
-def essence(found: ToolResult) -> tuple[int, int, bool]:
+def comparable(found: ToolResult) -> tuple[int, int, bool]:
     return found.distinct, found.generated, found.violated
 
 
@@ -117,7 +117,7 @@ def test_a_model_with_everything_that_is_special_about_exports(tool: str, tmp_pa
     cls = toy(tmp_path)
     model = cls()
     found = by_tool(tool, trace(model, model.predicates("invariant")))
-    assert essence(found) == by_isrcheck(cls)
+    assert comparable(found) == by_isrcheck(cls)
     assert found.violated  # only by states beyond the constraint
 
 
@@ -159,7 +159,7 @@ def test_an_initial_state_outside_the_constraints_is_judged(tool: str, most: int
     cls = load_model_class(str(tmp_path / "model.py")).cls
     model = cls()
     found = by_tool(tool, trace(model, model.predicates("invariant")))
-    assert essence(found) == by_isrcheck(cls)
+    assert comparable(found) == by_isrcheck(cls)
     assert (found.distinct, found.generated, found.violated) == (3, 5, most < 5)
 
 
@@ -184,14 +184,14 @@ def test_constraints_that_are_undefined_in_all_initial_states_are_a_message(writ
     ],
 )
 def test_models_have_the_states_that_other_model_checkers_find(tool: str, name: str, settings: dict[str, Any]) -> None:
-    assert essence(by_tool(tool, system_of(name, **settings))) == by_isrcheck(name, settings)
+    assert comparable(by_tool(tool, system_of(name, **settings))) == by_isrcheck(name, settings)
 
 
 @pytest.mark.exhaustive
 @pytest.mark.needs("spin")
 def test_spin_looks_further_where_its_path_was_too_short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(outside_check, "PATH", 10)
-    assert essence(by_tool("spin", system_of("kip-101", **KIP_101))) == by_isrcheck("kip-101", KIP_101)
+    assert comparable(by_tool("spin", system_of("kip-101", **KIP_101))) == by_isrcheck("kip-101", KIP_101)
 
 
 @pytest.mark.exhaustive
@@ -216,7 +216,7 @@ def assert_agree_on_random(tool: str, source: str) -> None:
     ours = by_isrcheck(cls)
     if ours is None or ours[0] < 5:
         reject()
-    assert essence(by_tool(tool, system)) == ours
+    assert comparable(by_tool(tool, system)) == ours
 
 
 # --- what is wrong is noticed ---------------------------------------------------------------------------------------

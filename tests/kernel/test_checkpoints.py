@@ -56,7 +56,7 @@ def run(
     )
 
 
-def essence(found: Exploration) -> Exploration:
+def comparable(found: Exploration) -> Exploration:
     return replace(found, seconds={}, peak_store_bytes=0, workers=0)
 
 
@@ -92,7 +92,7 @@ def test_a_search_goes_on_from_any_level_to_the_same_end(toy: TransitionSystem, 
         first, _ = run(toy, kept(folder), states=so_far - 1 or None, workers=workers)
         again, native = run(toy, kept(folder, True), workers=4 - workers)
         assert first.stopped == ("states" if so_far > 1 else None)
-        assert essence(again) == essence(whole)
+        assert comparable(again) == comparable(whole)
         assert states(native) == states(levels)
 
 
@@ -105,9 +105,9 @@ def test_a_search_can_be_ended_at_every_level_in_turn(tmp_path: Path) -> None:
         assert found.stopped == "states"
         assert found.levels == whole.levels[: len(found.levels)]
     again, native = run(toy, kept(tmp_path, True))
-    assert (essence(again), states(native)) == (essence(whole), states(levels))
+    assert (comparable(again), states(native)) == (comparable(whole), states(levels))
     finished, native = run(toy, kept(tmp_path, True))
-    assert (essence(finished), states(native)) == (essence(whole), states(levels))
+    assert (comparable(finished), states(native)) == (comparable(whole), states(levels))
 
 
 def test_what_was_written_is_never_written_again(tmp_path: Path) -> None:
@@ -318,4 +318,4 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
         with pytest.raises(OSError, match="No space left"):
             run(with_everything(), kept(tmp_path, True))
     again, _ = run(with_everything(), kept(tmp_path, True))
-    assert essence(again) == essence(run(with_everything(), None)[0])
+    assert comparable(again) == comparable(run(with_everything(), None)[0])

@@ -303,7 +303,7 @@ def test_names_whose_marks_several_workers_have_lost_count_once(data: st.DataObj
 SMALL = {"replicas": 3, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 
 
-def essence(report: dict[str, Any]) -> dict[str, Any]:
+def comparable(report: dict[str, Any]) -> dict[str, Any]:
     of_a_run = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers", "store")
     return {name: value for name, value in report.items() if name not in of_a_run}
 
@@ -334,7 +334,7 @@ def test_a_space_much_larger_than_the_room_is_the_same(
     state_store = StateStore() if kind == "memory" else StateStore("disk", str(tmp_path))
     other = check("kip-320", SMALL, **question, workers=workers, state_store=state_store)
     assert sum(one.levels if one.orbits is None else one.orbits.states) > 30_000
-    assert essence(one.to_json()) == essence(other.to_json())
+    assert comparable(one.to_json()) == comparable(other.to_json())
     assert (marking_at[0], marking_at[-1]) == (marking != "never", marking == "always")
 
 
@@ -450,7 +450,7 @@ def test_counts_and_traces_are_the_same_after_a_change_of_store(
     monkeypatch.setattr(large_search, "LEAST_STATES", 1)
     monkeypatch.setattr(large_search, "MOST_PASSED", most)
     other = check("kip-101", {"replicas": 2}, **question, workers=2)
-    assert essence(one.to_json()) == essence(other.to_json())
+    assert comparable(one.to_json()) == comparable(other.to_json())
 
 
 @pytest.mark.usefixtures("without_marks")

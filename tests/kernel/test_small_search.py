@@ -26,7 +26,7 @@ from tests.kernel.toys import grid, leaves_of, number, predicate, ring
 ANYTHING = {"keep_going": False, "deadlock": True, "limits": Limits(), "report": None}
 
 
-def essence(found: Exploration) -> Exploration:
+def comparable(found: Exploration) -> Exploration:
     return replace(found, seconds={}, peak_store_bytes=0, workers=0)
 
 
@@ -34,7 +34,7 @@ def essence(found: Exploration) -> Exploration:
 def test_both_searches_find_the_same_levels(toy: TransitionSystem) -> None:
     (one, its), (other, levels) = search(toy, **ANYTHING), search(toy, **ANYTHING, small=0)  # type: ignore[arg-type]
     assert type(its) is not type(levels)
-    assert essence(one) == essence(other)
+    assert comparable(one) == comparable(other)
     assert its.depth == levels.depth == len(one.levels)
     for level in range(1, its.depth + 1):
         rows, others = its.level_states(level), levels.level_states(level)
@@ -48,7 +48,7 @@ def test_a_space_that_is_larger_is_explored_by_the_other_search(monkeypatch: pyt
     with pytest.raises(TooLarge):
         SmallSearch(toy, Kernel(toy), Limits(), None, 0.0, largest=99).explore(False, False)
     assert SmallSearch(toy, Kernel(toy), Limits(), None, 0.0, largest=100).explore(False, False).levels
-    assert essence(search(toy, **ANYTHING, small=99)[0]) == essence(search(toy, **ANYTHING)[0])  # type: ignore[arg-type]
+    assert comparable(search(toy, **ANYTHING, small=99)[0]) == comparable(search(toy, **ANYTHING)[0])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("keep_going", "workers"), [pytest.param(False, 1, marks=pytest.mark.exhaustive), (True, 2)])
@@ -61,7 +61,7 @@ def test_the_other_search_goes_on_with_the_whole_levels_of_a_small_one(keep_goin
         wanted, levels = search(toy, **how, small=0)  # type: ignore[arg-type]
         for size in range(1, sum(wanted.levels) + 2, 4):
             found, its = search(toy, **how, small=size)  # type: ignore[arg-type]
-            assert essence(found) == essence(wanted)
+            assert comparable(found) == comparable(wanted)
             assert its.depth == levels.depth
             for level in range(1, its.depth + 1):
                 assert np.array_equal(*(np.unique(x.level_states(level), axis=0) for x in (its, levels)))
@@ -91,7 +91,7 @@ def test_an_interrupt_after_the_end_of_a_search_loses_nothing(monkeypatch: pytes
     monkeypatch.setattr(search_cache, "note_compiled", interrupted)
     found = search(toy, **anything, small=50)[0]  # type: ignore[arg-type]
     assert found.stopped == "interrupt"
-    assert essence(replace(found, stopped=None)) == essence(wanted)
+    assert comparable(replace(found, stopped=None)) == comparable(wanted)
 
 
 def test_arrays_explore_more_where_the_other_search_was_never_compiled(
@@ -150,7 +150,7 @@ def test_states_with_one_hash_are_found_all_the_same(monkeypatch: pytest.MonkeyP
     hashes = Kernel.hashes
     monkeypatch.setattr(Kernel, "hashes", lambda self, states: hashes(self, states) & np.uint64(1))
     found, levels = search(toy, **ANYTHING)  # type: ignore[arg-type]
-    assert essence(found) == essence(wanted)
+    assert comparable(found) == comparable(wanted)
     with pytest.raises(small_search.Ambiguous):
         small_search.Known.of(levels.kernel, targets)
     same = levels.edges_into(3, targets)

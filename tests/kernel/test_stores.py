@@ -27,7 +27,7 @@ def found_by(toy: TransitionSystem, state_store: StateStore, workers: int = 1) -
     )
 
 
-def essence(found: Exploration) -> Exploration:
+def comparable(found: Exploration) -> Exploration:
     return replace(found, seconds={}, peak_store_bytes=0, workers=0, extra={})
 
 
@@ -39,7 +39,7 @@ def states(levels: NativeLevels) -> list[list[bytes]]:
 @pytest.mark.parametrize("toy", [ring(5), grid([40, 40, 40]), grid([6] * 5)], ids=["ring", "deep", "wide"])
 def test_levels_and_counts_are_the_same(toy: TransitionSystem, workers: int, tmp_path: Path) -> None:
     one, other = found_by(toy, StateStore()), found_by(toy, StateStore("disk", str(tmp_path)), workers)
-    assert essence(one[0]) == essence(other[0])
+    assert comparable(one[0]) == comparable(other[0])
     assert states(one[1]) == states(other[1])
     assert list(tmp_path.iterdir()) == []
 
@@ -54,7 +54,7 @@ def test_random_models_have_the_same_levels(source: str) -> None:
         )
         for kind in ("memory", "disk")
     ]
-    assert essence(found[0][0]) == essence(found[1][0])
+    assert comparable(found[0][0]) == comparable(found[1][0])
     assert states(found[0][1]) == states(found[1][1])
 
 

@@ -34,7 +34,7 @@ def found_by(toy: TransitionSystem, workers: int, limits: Limits | None = None) 
     return search(toy, keep_going=True, deadlock=True, limits=limits or Limits(), report=None, workers=workers)
 
 
-def essence(found: Exploration) -> Exploration:
+def comparable(found: Exploration) -> Exploration:
     """The exploration without times, memory and the number of workers."""
     return replace(found, seconds={}, peak_store_bytes=0, workers=0)
 
@@ -51,7 +51,7 @@ def states(levels: NativeLevels) -> list[list[bytes]]:
 @pytest.mark.parametrize("toy", [ring(5), grid([6] * 5), grid([40, 40, 40])], ids=["ring", "wide", "deep"])
 def test_levels_and_counts_are_the_same(toy: TransitionSystem, workers: int) -> None:
     one, many = found_by(toy, 1), found_by(toy, workers)
-    assert essence(one[0]) == essence(many[0])
+    assert comparable(one[0]) == comparable(many[0])
     assert states(one[1]) == states(many[1])
 
 
@@ -60,7 +60,7 @@ def test_levels_and_counts_are_the_same(toy: TransitionSystem, workers: int) -> 
 def test_random_models_have_the_same_levels(source: str) -> None:
     _, system = traced(load(source))
     one, many = (found_by(system, n, Limits(states=150)) for n in (1, 3))
-    assert essence(one[0]) == essence(many[0])
+    assert comparable(one[0]) == comparable(many[0])
     assert states(one[1]) == states(many[1])
 
 

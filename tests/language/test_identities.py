@@ -26,7 +26,7 @@ from isrcheck.model.language import (
 )
 from isrcheck.model.semantics.concrete_state import initial_states
 from isrcheck.model.semantics.interpreter import Interpreter
-from tests.agreement.test_engines_agree import essence
+from tests.agreement.test_engines_agree import comparable
 from tests.language import mistakes
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing
 from tests.marks import one_in
@@ -269,7 +269,7 @@ def require_true(seed: int) -> int:
     assert set(explored(cls)) == truth, seed
     for size in (ENOUGH, 2, 3):
         one, other = (check(cls(size=size), engine=engine, keep_going=True) for engine in ("reference", "local"))
-        assert essence(one) == essence(other), (seed, size)
+        assert comparable(one) == comparable(other), (seed, size)
         assert size < ENOUGH or one.distinct >= len(truth)
     return len(truth)
 

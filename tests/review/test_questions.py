@@ -10,7 +10,7 @@ import pytest
 
 from isrcheck.checker.changes.review import change_review, verdict_differences
 from tests.cli.running import run
-from tests.review.test_review import essence, reviewed
+from tests.review.test_review import review_summary, reviewed
 
 MODEL = '''\
 from isrcheck.model.language import Model, action, constraint, invariant, leads_to, number, sequence, setting
@@ -98,7 +98,7 @@ def test_a_weaker_invariant_mends_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     old = written(tmp_path, "model.py")
     new = written(tmp_path, "weak.py", ("s.n <= 2", "s.n <= 9"))
     said, data = reviewed(tmp_path, old, new)
-    verdict, cause, _ = essence(said)
+    verdict, cause, _ = review_summary(said)
     assert "mends" not in verdict
     assert "asks otherwise small (violated in 4 states before, holds after)" in verdict
     assert "asks otherwise in scenario far" in verdict
@@ -111,7 +111,7 @@ def test_a_scenario_may_lie_below_the_folder_of_its_model(tmp_path: Path, monkey
     model = written(tmp_path / "counterexamples", "model.py")
     new = written(tmp_path, "weak.py", ("s.n <= 2", "s.n <= 9"))
     said, _ = reviewed(tmp_path, model, new)
-    assert "asks otherwise in scenario far" in essence(said)[0]
+    assert "asks otherwise in scenario far" in review_summary(said)[0]
 
 
 def test_a_scenario_of_another_file_with_the_same_name_is_not_asked(
@@ -129,7 +129,7 @@ def test_a_scenario_of_another_file_with_the_same_name_is_not_asked(
 def test_an_invariant_that_holds_and_is_weaker_is_no_longer_the_same(tmp_path: Path) -> None:
     before, after = (written(tmp_path, f"m{n}.py", ("s.n <= 2", f"s.n <= {n}")) for n in (8, 9))
     said, _ = reviewed(tmp_path, before, after, "--no-scenarios")
-    assert "asks otherwise small (holds before and after)" in essence(said)[0]
+    assert "asks otherwise small (holds before and after)" in review_summary(said)[0]
 
 
 def test_a_question_that_is_gone_or_new(tmp_path: Path) -> None:
@@ -137,27 +137,27 @@ def test_a_question_that_is_gone_or_new(tmp_path: Path) -> None:
     without = written(tmp_path, "without.py", (SMALL, ""))
     violated = written(tmp_path, "violated.py")
     gone, _ = reviewed(tmp_path, holding, without, "--no-scenarios")
-    assert "asks no more small (held)" in essence(gone)[0]
-    assert essence(gone)[1] == "What changes: small gone."
+    assert "asks no more small (held)" in review_summary(gone)[0]
+    assert review_summary(gone)[1] == "What changes: small gone."
     new, _ = reviewed(tmp_path, without, violated, "--no-scenarios")
     assert new.code == 12
-    assert "asks newly small (violated in 4 states)" in essence(new)[0]
+    assert "asks newly small (violated in 4 states)" in review_summary(new)[0]
 
 
 def test_a_constraint_and_initial_states_count(tmp_path: Path) -> None:
     limit = '    @constraint\n    def few(self, s):\n        """Few."""\n        return s.n <= 2\n\n' + SMALL
     old, new = written(tmp_path, "old.py"), written(tmp_path, "new.py", (SMALL, limit))
     said, data = reviewed(tmp_path, old, new, "--no-scenarios")
-    assert essence(said)[1] == "What changes: few new; constraint few otherwise."
+    assert review_summary(said)[1] == "What changes: few new; constraint few otherwise."
     assert data["states"] == ["constraint few"]
     # What would come after the first large state is no longer looked at: nothing is mended.
-    assert essence(said)[0] == (
+    assert review_summary(said)[0] == (
         "old -> new asks otherwise comes-back (violated: stuck after 4 states before, holds, vacuously after)."
     )
     start = "    def initial(self, s):\n        s.n = 1\n\n" + SMALL
     said, data = reviewed(tmp_path, old, written(tmp_path, "other.py", (SMALL, start)), "--no-scenarios")
     assert data["states"] == ["the initial states"]
-    assert "the initial states otherwise" in essence(said)[1]
+    assert "the initial states otherwise" in review_summary(said)[1]
 
 
 def test_what_holds_for_want_of_anything_to_come_is_not_mended(tmp_path: Path) -> None:
@@ -166,15 +166,15 @@ def test_what_holds_for_want_of_anything_to_come_is_not_mended(tmp_path: Path) -
     said, data = reviewed(tmp_path, old, new, "--no-scenarios")
     (row,) = [row for row in data["verdicts"] if row["name"] == "comes-back"]
     assert (row["turn"], row["after"]["text"]) == ("vacuous", "holds, vacuously")
-    assert "makes vacuous comes-back (violated: " in essence(said)[0]
-    assert "mends small" in essence(said)[0]
+    assert "makes vacuous comes-back (violated: " in review_summary(said)[0]
+    assert "mends small" in review_summary(said)[0]
 
 
 def test_a_scenario_is_asked_under_its_own_fairness() -> None:
     """The two differ only in fairness."""
     bounds = ("-s", "max_records=1", "-s", "log_size=1", "-s", "max_leader_epoch=1", "--visible", "quorum")
     said = run("review", "--scenario", "kip-320-promises-no-fetch", "--no-scenarios", *bounds)
-    verdict, cause, behaviour = essence(said)
+    verdict, cause, behaviour = review_summary(said)
     assert verdict.endswith("mends true-leader-commits-its-log (violated: stuck after 5 states before).")
     assert cause == "What changes: fairness of fenced-follower-fetch none -> weak."
     assert behaviour.endswith("what changes is what must happen in the end: true-leader-commits-its-log.")
@@ -191,7 +191,7 @@ def test_a_scenario_is_asked_about_deadlock_where_it_says_so(tmp_path: Path, mon
     said, data = reviewed(tmp_path, "--scenario", "far", "--no-scenarios")
     (row,) = [row for row in data["verdicts"] if row["name"] == "deadlock"]
     assert (row["before"]["text"], row["turn"]) == ("violated in 6 states", "mended")
-    assert "mends deadlock" in essence(said)[0]
+    assert "mends deadlock" in review_summary(said)[0]
 
 
 # --- settings of two versions -----------------------------------------------------------------------------------------
@@ -228,8 +228,8 @@ def test_a_default_that_changes_is_a_change_of_a_setting_and_mends(
     texts = (("    # settings\n", old), GUARDED, SLACK), (("    # settings\n", new), GUARDED, SLACK)
     before, after = (written(tmp_path, f"{name}.py", *each) for name, each in zip("ab", texts, strict=True))
     said, data = reviewed(tmp_path, before, after, "-s", "top=5", "--no-scenarios")
-    assert essence(said)[0].startswith("a -> b mends small (violated in 5 states before)")
-    assert essence(said)[1] == f"What changes: {cause}"
+    assert review_summary(said)[0].startswith("a -> b mends small (violated in 5 states before)")
+    assert review_summary(said)[1] == f"What changes: {cause}"
     assert (data["settings"][0], data["narrower"]) == (["guard", "false", "true"], [])
 
 
@@ -238,16 +238,16 @@ def test_what_is_violated_no_more_within_narrower_bounds_is_not_mended(tmp_path:
     wide, narrow = written(tmp_path, "wide.py"), written(tmp_path, "narrow.py", ("top = setting(3", "top = setting(2"))
     said, data = reviewed(tmp_path, wide, narrow, "--no-scenarios")
     assert data["narrower"] == ["top"]
-    assert "mends" not in essence(said)[0]
-    assert "asks otherwise small (violated in 4 states before, holds after)" in essence(said)[0]
+    assert "mends" not in review_summary(said)[0]
+    assert "asks otherwise small (violated in 4 states before, holds after)" in review_summary(said)[0]
     assert "  Less is looked at after (top): what is violated no more for that is not mended" in said.out.splitlines()
     # The same where it is said on the command line; and with more to look at, what holds now is mended.
     said, _ = reviewed(tmp_path, wide, wide, "--b-setting", "top=2", "--no-scenarios")
-    assert "asks otherwise small" in essence(said)[0]
+    assert "asks otherwise small" in review_summary(said)[0]
     stops = written(tmp_path, "stops.py", ("s.n < self.top", "s.n < 2"))
     said, data = reviewed(tmp_path, wide, stops, "--b-setting", "top=5", "--no-scenarios")
     assert data["narrower"] == []
-    assert "mends small" in essence(said)[0]
+    assert "mends small" in review_summary(said)[0]
 
 
 # --- what has no answer ----------------------------------------------------------------------------------------------
@@ -275,15 +275,15 @@ def test_a_scenario_that_is_not_decided_is_open_and_one_that_breaks_counts(
     bounds = ("-s", "top=1")
     said, data = reviewed(tmp_path, old, new, *bounds)
     assert said.code == 12
-    assert "breaks scenario far" in essence(said)[0]
+    assert "breaks scenario far" in review_summary(said)[0]
     assert [x["turn"] for x in data["scenarios"]["turned"]] == ["broken"]
     said, data = reviewed(tmp_path, new, old, *bounds)
     assert (said.code, [x["turn"] for x in data["scenarios"]["turned"]]) == (0, ["mended"])
     # Two states are all that there are at these settings, and not at those of the scenario.
     said, data = reviewed(tmp_path, new, old, *bounds, "--max-states", "2")
     assert (said.code, [x["turn"] for x in data["scenarios"]["turned"]]) == (152, ["open"])
-    assert "mends" not in essence(said)[0]
-    assert "leaves open scenario far" in essence(said)[0]
+    assert "mends" not in review_summary(said)[0]
+    assert "leaves open scenario far" in review_summary(said)[0]
 
 
 def test_what_is_set_for_one_side_is_set_in_scenarios_of_models_with_other_settings(
@@ -309,7 +309,7 @@ def test_what_two_versions_have_by_default_is_theirs_in_scenarios(
     said, data = reviewed(tmp_path, written(tmp_path, "model.py"), new)
     (turned,) = data["scenarios"]["turned"]
     assert (turned["before"], turned["after"]) == ("small violated in 4 states", "small violated in 3 states")
-    assert "more new: 1 (more)" in essence(said)[1]
+    assert "more new: 1 (more)" in review_summary(said)[1]
 
 
 def test_a_scenario_that_asks_something_else_of_the_new_model_is_not_mended(
@@ -320,8 +320,8 @@ def test_a_scenario_that_asks_something_else_of_the_new_model_is_not_mended(
     new = written(tmp_path, "new.py", ("s.n <= 2", "s.n <= 9"), ("def small", "def little"))
     said, data = reviewed(tmp_path, written(tmp_path, "model.py"), new)
     assert [x["turn"] for x in data["scenarios"]["turned"]] == ["otherwise"]
-    assert "mends" not in essence(said)[0]
-    assert "asks no more small (violated in 4 states before)" in essence(said)[0]
+    assert "mends" not in review_summary(said)[0]
+    assert "asks no more small (violated in 4 states before)" in review_summary(said)[0]
 
 
 def test_folders_without_a_readable_scenario_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -352,7 +352,7 @@ def test_a_scenario_without_meaning_in_the_new_model_is_open(tmp_path: Path, mon
     (turned,) = data["scenarios"]["turned"]
     assert (turned["name"], turned["turn"], turned["before"]) == ("far", "open", "small violated in 4 states")
     assert turned["after"] == f"no meaning: new.py:{line}: offset 0 of a sequence of length 0"
-    assert "leaves open scenario far" in essence(said)[0]
+    assert "leaves open scenario far" in review_summary(said)[0]
 
 
 @pytest.mark.parametrize("named", ["model.py", "../../model.py"])
@@ -368,7 +368,7 @@ def test_a_scenario_that_the_new_version_cannot_be_asked_is_said_and_counts(
     ((_, why),) = (each.values() for each in data["scenarios"]["not_asked"])
     assert why.endswith(" has no setting step")
     assert (said.code, data["scenarios"]["lost"], data["scenarios"]["asked"]) == (152, ["far"], 0)
-    assert "cannot be asked scenario far" in essence(said)[0]
+    assert "cannot be asked scenario far" in review_summary(said)[0]
     assert f"  Not asked, because {why}: far" in said.out.splitlines()
     # The other way round it is the old version that has no such setting: nothing is lost.
     said, data = reviewed(tmp_path, place / "model.py", tmp_path / "model.py")
@@ -404,7 +404,7 @@ def test_a_line_of_a_section_is_escaped_in_markdown(tmp_path: Path, monkeypatch:
 def test_what_cannot_be_compared_is_named_in_the_first_lines(tmp_path: Path) -> None:
     new = written(tmp_path, "new.py", ("sequence(number(0, 3), 2)", "number(0, 3)"), ("s.n <= 2", "s.n <= 3"))
     said, _ = reviewed(tmp_path, written(tmp_path, "old.py"), new, "--no-scenarios")
-    assert essence(said)[2] == (
+    assert review_summary(said)[2] == (
         "Behaviour: no history of n is new, and none is gone. Not compared, for they are not of the same kind: log."
     )
 

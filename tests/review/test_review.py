@@ -21,7 +21,7 @@ COURIER = (Path(__file__).parents[1] / "mutation" / "courier.py").read_text()
 GUARD = "self.high_watermark_is_in_current_epoch(s, leader)"
 
 
-def essence(said: Outcome) -> list[str]:
+def review_summary(said: Outcome) -> list[str]:
     return said.out.splitlines()[:3]
 
 
@@ -40,7 +40,7 @@ def reviewed(folder: Path, *arguments: str | Path) -> tuple[Outcome, dict[str, A
 def test_the_first_lines_say_what_kip_279_mends(tmp_path: Path) -> None:
     said, data = reviewed(tmp_path, "kip-101", "kip-279", *TWO)
     assert said.code == 0
-    verdict, cause, behaviour = essence(said)
+    verdict, cause, behaviour = review_summary(said)
     assert verdict == (
         "kip-101 -> kip-279 mends strong-isr, weak-isr (violated in 12 states before); mends scenario kip-101 "
         "(fast failovers: the leader does not know the last epoch of the follower)."
@@ -61,7 +61,7 @@ def test_the_first_lines_say_what_kip_279_mends(tmp_path: Path) -> None:
 def test_the_other_way_round_it_breaks_what_held(tmp_path: Path) -> None:
     said, data = reviewed(tmp_path, "kip-279", "kip-101", *TWO, "--no-scenarios")
     assert said.code == 12
-    assert essence(said)[0] == "kip-279 -> kip-101 breaks strong-isr, weak-isr (violated in 12 states)."
+    assert review_summary(said)[0] == "kip-279 -> kip-101 breaks strong-isr, weak-isr (violated in 12 states)."
     assert data["scenarios"] is None
     assert "  broken  strong-isr  holds   violated in 12 states" in said.out.splitlines()
 
@@ -69,7 +69,7 @@ def test_the_other_way_round_it_breaks_what_held(tmp_path: Path) -> None:
 @pytest.mark.exhaustive
 def test_the_first_lines_say_what_kip_320_mends(tmp_path: Path) -> None:
     said, data = reviewed(tmp_path, "kip-279", "kip-320", *SMALL)
-    verdict, cause, behaviour = essence(said)
+    verdict, cause, behaviour = review_summary(said)
     assert verdict == (
         "kip-279 -> kip-320 mends scenario kip-279 (a new leader admits an empty follower below what is committed)."
     )
@@ -87,7 +87,7 @@ def test_a_fix_of_what_must_happen_adds_and_removes_no_history(tmp_path: Path) -
     shown = ("--visible", "state,replica.isr,replica.pending")
     said, data = reviewed(tmp_path, "--scenario", "alter-isr-lost-response", *shown, "--no-scenarios")
     assert said.code == 0
-    verdict, cause, behaviour = essence(said)
+    verdict, cause, behaviour = review_summary(said)
     assert "mends every-alteration-is-resolved" in verdict
     assert cause.startswith("What changes: idempotent_check false -> true (with answer = after-write: ")
     assert behaviour.startswith(
@@ -116,7 +116,7 @@ def test_a_guard_that_is_gone_is_found_and_named(copies: tuple[Path, Path], tmp_
     before, after = copies
     (line,) = [i for i, text in enumerate(before.read_text().splitlines(), 1) if f"require({GUARD})" in text]
     said, data = reviewed(tmp_path, *copies, *SMALL)
-    assert essence(said)[1] == (
+    assert review_summary(said)[1] == (
         f"What changes: fenced_leader_expand_isr requires {GUARD} no more (fetching.py:{line})."
     )
     (changed,) = data["functions"]["changed"]
@@ -124,10 +124,10 @@ def test_a_guard_that_is_gone_is_found_and_named(copies: tuple[Path, Path], tmp_
     assert changed["guards_lost"] == [{"text": GUARD, "where": f"fetching.py:{line}"}]
     assert data["actions"] == {"fenced-leader-expand-isr": "requires otherwise"}
     # A leader takes a follower in before its high watermark is in its own epoch, which it never did.
-    assert "Nothing is gone." in essence(said)[2]
+    assert "Nothing is gone." in review_summary(said)[2]
     assert data["behaviours"]["new"]["trace"][-1]["action"] == "fenced-leader-expand-isr"
     back, _ = reviewed(tmp_path, after, before, *SMALL)
-    assert essence(back)[1] == f"What changes: fenced_leader_expand_isr requires {GUARD} (fetching.py:{line})."
+    assert review_summary(back)[1] == f"What changes: fenced_leader_expand_isr requires {GUARD} (fetching.py:{line})."
 
 
 def test_what_is_told_or_laid_out_otherwise_is_no_difference(copies: tuple[Path, Path], tmp_path: Path) -> None:
@@ -136,7 +136,7 @@ def test_what_is_told_or_laid_out_otherwise_is_no_difference(copies: tuple[Path,
     text = before.read_text().replace('"""A follower in the leader', '"""A follower which is in the leader')
     other.write_text(text.replace(f"s.require({GUARD})", f"s.require(\n            {GUARD}\n        )  # why"))
     said, data = reviewed(tmp_path, before, other, *SMALL, "--no-scenarios")
-    assert essence(said)[1:] == [
+    assert review_summary(said)[1:] == [
         "What changes: nothing that counts is written otherwise.",
         "Behaviour: no history of log, quorum is new, and none is gone.",
     ]
@@ -211,7 +211,7 @@ def test_a_setting_of_one_side_is_set_in_scenarios_but_a_bound_is_not(
     monkeypatch.chdir(tmp_path)
     asked = (counter(tmp_path), "--visible", "value")
     said, data = reviewed(tmp_path, *asked, "--b-setting", "least=7")
-    assert essence(said)[0] == (
+    assert review_summary(said)[0] == (
         "counter with least=9 -> counter with least=7 turns no verdict: 2 hold, before and after."
     )
     assert (data["scenarios"]["asked"], data["scenarios"]["turned"]) == (1, [])
@@ -225,7 +225,7 @@ def test_a_setting_of_one_side_is_set_in_scenarios_but_a_bound_is_not(
             "after": "holds",
         }
     ]
-    assert essence(said)[0].endswith("mends scenario grows (a number that grows too large).")
+    assert review_summary(said)[0].endswith("mends scenario grows (a number that grows too large).")
     # With a top of 3 nothing would grow too large, but how far a scenario looks is its own affair.
     _, data = reviewed(tmp_path, *asked, "--b-setting", "top=2")
     assert (data["scenarios"]["asked"], data["scenarios"]["turned"]) == (1, [])
@@ -269,11 +269,11 @@ def test_no_text_of_a_model_becomes_markup(tmp_path: Path) -> None:
 def test_a_limit_leaves_questions_open(tmp_path: Path) -> None:
     said, _ = reviewed(tmp_path, "kip-320", "kip-320", *TWO, "--max-states", "50", "--no-scenarios")
     assert said.code == 152
-    assert essence(said)[0] == "kip-320 (first) -> kip-320 (second) leaves open 5 of 6 questions."
+    assert review_summary(said)[0] == "kip-320 (first) -> kip-320 (second) leaves open 5 of 6 questions."
     said, _ = reviewed(tmp_path, "kip-320", "kip-320", *SMALL, "--max-pairs", "9", "--no-scenarios")
     assert said.code == 152
-    assert "Nothing is new up to " in essence(said)[2]
-    assert "the rest is open" in essence(said)[2]
+    assert "Nothing is new up to " in review_summary(said)[2]
+    assert "the rest is open" in review_summary(said)[2]
 
 
 @pytest.mark.parametrize(

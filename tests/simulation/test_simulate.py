@@ -87,7 +87,7 @@ def adder(folder: Path) -> str:
     return str(path)
 
 
-def essence(result: Result) -> dict[str, Any]:
+def comparable(result: Result) -> dict[str, Any]:
     data = result.to_json()
     Draft202012Validator(SCHEMA).validate(json.loads(json.dumps(data)))
     return {name: value for name, value in data.items() if name not in CHANGING}
@@ -210,7 +210,7 @@ def test_a_violation_in_the_first_state_needs_no_walk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("model", "settings"), [("kip-320", {}), ("kip-101", {}), ("v3", {"crashes": 1})])
 def test_the_same_seed_gives_the_same_answer_with_any_number_of_workers(model: str, settings: dict[str, Any]) -> None:
-    answers = [essence(simulate(model, settings, profile="bare", seed=8, walks=3_000, workers=w)) for w in (1, 2, 3)]
+    answers = [comparable(simulate(model, settings, profile="bare", seed=8, walks=3_000, workers=w)) for w in (1, 2, 3)]
     assert answers[0] == answers[1] == answers[2]
 
 

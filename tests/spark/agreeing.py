@@ -14,7 +14,7 @@ from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Result
 from isrcheck.model.semantics.tracing import trace
-from tests.agreement.test_engines_agree import essence
+from tests.agreement.test_engines_agree import comparable
 
 LIMITS = Limits(memory=3 << 30)
 
@@ -24,7 +24,7 @@ def essence_on_spark(result: Result) -> dict[str, Any]:
     data = result.to_json()
     assert data["spark_levels"] == list(range(1, len(data["spark_levels"]) + 1))
     assert len(data["spark_levels"]) >= len(result.levels) - 1
-    return {name: x for name, x in essence(result).items() if name not in ("spark", "spark_levels")}
+    return {name: x for name, x in comparable(result).items() if name not in ("spark", "spark_levels")}
 
 
 def on_spark(session: Any, folder: Path, owners: int, *what: Any, **question: Any) -> Result:
@@ -68,6 +68,6 @@ class Asked:
     def same(self, session: Any, folder: Path, owners: int) -> Result:
         """The result of Spark. Asserts that the result and all states of all levels are as expected."""
         found = on_spark(session, folder, owners, self.name, self.settings, **self.question)
-        assert essence_on_spark(found) == essence(self.wanted)
+        assert essence_on_spark(found) == comparable(self.wanted)
         assert states_on_disk(folder, self.kernel, len(self.levels)) == self.levels
         return found

@@ -23,7 +23,7 @@ from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.agreement.engines import STATES, Answer, answer, by_reference, traced
 from tests.agreement.profiles import attempts, examples
 from tests.agreement.random_models import load, models
-from tests.agreement.test_engines_agree import QUESTIONS, essence
+from tests.agreement.test_engines_agree import QUESTIONS, comparable
 from tests.kernel.test_local_search import TOYS
 from tests.marks import EXHAUSTIVE, one_in
 from tests.spark.searching import StandIn, explored
@@ -87,7 +87,7 @@ def test_verdicts_and_traces_are_those_of_the_local_engine(
 
     def evaluated(found: Exploration, paths: Any) -> dict[str, Any]:
         builder = ResultBuilder("test", interpreter, system, found, paths, labels)
-        return essence(builder.result("any", deadlock, False, LIMITS))
+        return comparable(builder.result("any", deadlock, False, LIMITS))
 
     found, native = search(system, keep_going=keep_going, deadlock=deadlock, limits=LIMITS, report=None)
     wanted = evaluated(found, CanonicalPaths(native, actors))

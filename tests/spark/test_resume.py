@@ -23,7 +23,7 @@ from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.results.errors import DatasetRefused
 from isrcheck.checker.results.exploration import Exploration
 from isrcheck.checker.results.result import Result
-from tests.agreement.test_engines_agree import essence
+from tests.agreement.test_engines_agree import comparable
 from tests.kernel.test_local_search import below
 from tests.spark.searching import StandIn, explored
 
@@ -125,7 +125,7 @@ def test_a_search_killed_again_and_again_gets_to_its_end(tmp_path: Path, monkeyp
 
 def assert_same_json(found: dict[str, Any], wanted: Result) -> None:
     """Compares the parts of a result that do not depend on the engine, the machine or the time."""
-    names = essence(wanted).keys() & wanted.to_json().keys()
+    names = comparable(wanted).keys() & wanted.to_json().keys()
     assert {"levels", "actions", "invariants", "verdict", "bounds_hit"} <= names
     mine = {name: x for name, x in wanted.to_json().items() if name in names}
     assert {name: found[name] for name in names} == json.loads(json.dumps(mine))

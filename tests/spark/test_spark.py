@@ -23,7 +23,7 @@ from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.scenarios.controls import fixed_versions_of
 from isrcheck.checker.scenarios.derived_files import files_of
 from isrcheck.checker.scenarios.scenario import Scenario, read
-from tests.agreement.test_engines_agree import essence
+from tests.agreement.test_engines_agree import comparable
 from tests.agreement.test_where_searches_stop import COUNT, UNGUARDED, counter
 from tests.published.test_published_counts import INVARIANTS, settings_of
 from tests.scenarios.shipped import FOLDERS
@@ -120,7 +120,7 @@ def test_a_search_ends_as_everywhere(session: Any, tmp_path: Path, end: str, mon
     cls, code = ENDS[end]
     wanted = check(cls, deadlock=True)
     assert wanted.exit_code == code
-    assert essence_on_spark(on_spark(session, tmp_path / "x", 2, cls, deadlock=True)) == essence(wanted)
+    assert essence_on_spark(on_spark(session, tmp_path / "x", 2, cls, deadlock=True)) == comparable(wanted)
 
 
 @pytest.mark.exhaustive

@@ -21,7 +21,7 @@ BEGIN: Final = b'{"cell": '
 OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; nothing was changed"
 
 
-class Kept:
+class ResultsStore:
     """A file of outcomes, open for writing. If there is no file, a new file is made.
 
     Raises `DatasetRefused` if the file has other data, or if another sweep uses the file. Raises OSError if the file

@@ -50,7 +50,7 @@ class Review:
     rows: tuple[Row, ...]
     states: tuple[tuple[int, bool], tuple[int, bool]]
     scenarios: Scenarios | None
-    behaviours: Comparison
+    inclusion: Comparison
     guards: Mutation | None
     proofs: tuple[ProofResult, ProofResult] | None
 
@@ -77,12 +77,12 @@ class Review:
         """
         broken = {row.kind for row in self.rows if row.breaks} | {each.kind for each in self.recorded("broken")}
         is_open = any(row.is_open for row in self.rows) or bool(self.recorded("open") or self.lost)
-        unknown = is_open or self.behaviours.exit_code == Exit.LIMIT
+        unknown = is_open or self.inclusion.exit_code == Exit.LIMIT
         codes = {Exit.VIOLATED: "invariant" in broken, Exit.NOT_LIVE: "property" in broken, Exit.LIMIT: unknown}
         return next((code for code, there in codes.items() if there), Exit.HOLDS)
 
     def to_json(self) -> dict[str, Any]:
-        compared = self.behaviours.to_json()["behaviours"]
+        compared = self.inclusion.to_json()["behaviours"]
         return {
             "format": FORMAT,
             "exit_code": self.exit_code,

@@ -25,7 +25,7 @@ Statement = ast.FunctionDef | ast.Assign | ast.AnnAssign
 Meaning = Literal["new", "gone", "requires otherwise", "does otherwise", "requires and does otherwise"]
 
 LIKE: Final = 0.8
-"""The least `_likeness` at which two names count as the old and the new name of one function."""
+"""The least `_similarity` at which two names count as the old and the new name of one function."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> li
     Two functions count as one renamed function if they have the same parameters, and if the likeness of their names is
     at least `LIKE`. The most similar names are matched first.
     """
-    scores = [(-_likeness(a, b), a, b) for a in gone for b in come if _parameters(gone[a]) == _parameters(come[b])]
+    scores = [(-_similarity(a, b), a, b) for a in gone for b in come if _parameters(gone[a]) == _parameters(come[b])]
     found: dict[str, str] = {}
     for score, a, b in sorted(scores):
         if -score >= LIKE and a not in found and b not in found.values():
@@ -110,7 +110,7 @@ def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> li
     return [(name, found[name]) for name in gone if name in found]
 
 
-def _likeness(a: str, b: str) -> float:
+def _similarity(a: str, b: str) -> float:
     """The likeness of two names, from 0 to 2. It is at least 1 if one name has all words of the other name."""
     words = set(a.split("_")), set(b.split("_"))
     within = words[0] <= words[1] or words[1] <= words[0]

@@ -12,7 +12,7 @@ from isrcheck.checker.analysis.inclusion.inclusion_check import Comparison
 from isrcheck.checker.changes.mutation.mutation_table import shortened
 from isrcheck.checker.changes.review.change_review import Review
 from isrcheck.checker.changes.review.review_sections import Section, sections
-from isrcheck.checker.changes.review.review_summary import essence
+from isrcheck.checker.changes.review.review_summary import review_summary
 from isrcheck.checker.report.github import escaped, fenced
 from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.report.pages.trace_data import page_trace
@@ -21,7 +21,7 @@ from isrcheck.checker.results.text_layout import PLAIN, Ink, columns
 
 def text(found: Review, ink: Ink = PLAIN) -> list[str]:
     """A review as lines for a terminal, without the sections' blocks of text."""
-    lines = list(essence(found))
+    lines = list(review_summary(found))
     for section in sections(found):
         lines += ["", ink("head", section.title)]
         if section.rows:
@@ -32,7 +32,7 @@ def text(found: Review, ink: Ink = PLAIN) -> list[str]:
 
 def markdown(found: Review) -> str:
     """A review as Markdown for a pull request. The sections' blocks of text are included, but folded."""
-    first, *more = essence(found)
+    first, *more = review_summary(found)
     parts = [f"**{escaped(first)}**\n", *(f"{escaped(line)}\n" for line in more)]
     return "\n".join([*parts, *(line for section in sections(found) for line in _section(section))]) + "\n"
 
@@ -55,14 +55,14 @@ def _row(cells: list[str] | tuple[str, ...], raw: bool = False) -> str:
     return "| " + " | ".join(cell if raw else escaped(cell) for cell in cells) + " |"
 
 
-def review_page(essence: Sequence[str], sections: Sequence[Any], behaviours: Comparison) -> str:
-    """The page of a review: the lines of `essence`, the sections, and the behaviours, which a reader can step through.
+def review_page(review_summary: Sequence[str], sections: Sequence[Any], inclusion: Comparison) -> str:
+    """The page of a review: the lines of `review_summary`, the sections, and behaviours that a reader can step through.
 
     Each section has the fields `title`, `head`, `rows`, `lines` and `blocks`.
     """
-    stories = _stories(behaviours)
-    title = f"{behaviours.a.name} -> {behaviours.b.name}"
-    return page("review.html", stories, title=title, essence=essence, sections=sections, stories=stories)
+    stories = _stories(inclusion)
+    title = f"{inclusion.a.name} -> {inclusion.b.name}"
+    return page("review.html", stories, title=title, review_summary=review_summary, sections=sections, stories=stories)
 
 
 def _stories(found: Comparison) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from isrcheck.checker.changes.review.change_review import Review
 from isrcheck.checker.changes.review.model_differences import ChangedFunction
 from isrcheck.checker.changes.review.verdict_differences import Row, Turned
 from isrcheck.checker.proofs.proof_result import ProofResult
-from isrcheck.checker.report.inclusion_text import endings_text, essence
+from isrcheck.checker.report.inclusion_text import endings_text, inclusion_summary
 from isrcheck.checker.results.text_layout import plural
 
 WORDS: Final = {"alone": "one side only", "other": "another trace", "otherwise": "asked otherwise"}
@@ -40,7 +40,7 @@ def sections(found: Review) -> list[Section]:
         *_text(found),
         _verdicts(found),
         *_scenarios(found),
-        _behaviours(found.behaviours),
+        _inclusion(found.inclusion),
     ]
     if found.guards is not None:
         made.append(_guards(found.guards))
@@ -140,9 +140,9 @@ def _scenarios(found: Review) -> Iterator[Section]:
     yield Section("Scenarios whose verdict turns", ("", "scenario", "before", "after"), rows, tuple(lines))
 
 
-def _behaviours(found: Comparison) -> Section:
+def _inclusion(found: Comparison) -> Section:
     lines = [
-        f"{essence(found)[0].upper()}{essence(found)[1:]}",
+        f"{inclusion_summary(found)[0].upper()}{inclusion_summary(found)[1:]}",
         f"Compared by the changes of {', '.join(found.visible)}",
     ]
     blocks = []

@@ -21,10 +21,10 @@ NAMED: Final = 5
 """At most this many invariants and properties are named for one kind of change."""
 
 
-def essence(found: Review) -> tuple[str, str, str]:
+def review_summary(found: Review) -> tuple[str, str, str]:
     """The three lines: verdicts, changes, behaviour."""
     verdict = f"{found.old.name} -> {found.new.name} {_verdicts(found)}."
-    return verdict, f"What changes: {_cause(found)}", f"Behaviour: {_behaviour(found)}"
+    return verdict, f"What changes: {_cause(found)}", f"Behaviour: {_inclusion(found)}"
 
 
 # --- verdicts -------------------------------------------------------------------------------------------------------
@@ -177,18 +177,18 @@ def _guards(changed: Iterable[ChangedFunction]) -> list[str]:
 # --- what can happen --------------------------------------------------------------------------------------------------
 
 
-def _behaviour(found: Review) -> str:
-    new, gone = found.behaviours.new, found.behaviours.gone
+def _inclusion(found: Review) -> str:
+    new, gone = found.inclusion.new, found.inclusion.gone
     if new.verdict == gone.verdict == "none":
         ends = [row.name for turn in ("broken", "mended") for row in found.turned(turn) if row.kind == "property"]
         only = f"; what changes is what must happen in the end: {_some(ends)}" if ends else ""
-        return f"no history of {_some(list(found.behaviours.visible))} is new, and none is gone{only}.{_apart(found)}"
+        return f"no history of {_some(list(found.inclusion.visible))} is new, and none is gone{only}.{_apart(found)}"
     return f"{_way(new, 'new')} {_way(gone, 'gone')}{_apart(found)}"
 
 
 def _apart(found: Review) -> str:
     """A sentence about the variables that are not compared, because the models give them different kinds of values."""
-    apart = found.behaviours.apart
+    apart = found.inclusion.apart
     return f" Not compared, for they are not of the same kind: {_some(list(apart))}." if apart else ""
 
 
