@@ -1,7 +1,7 @@
 """Records runs of a real cluster with faults, and explains each run by the model `kraft`.
 
 `python -m benchmarks.cluster OUT --runs 10` keeps the data of each run (`N.json`) and its recording (`N.ndjson`) in
-OUT, and prints the answer of `isrcheck explain`. `--again` only explains the runs that are in OUT already. This needs
+OUT, and prints the answer of `isrcheck validate`. `--again` only explains the runs that are in OUT already. This needs
 Java 17, Maven, about 2 GB of memory, and half a minute for each run.
 """
 
@@ -21,7 +21,7 @@ from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.errors import Failure
 from isrcheck.checker.results.result import Exit
 from isrcheck.checker.trace_validation.recording_file import read
-from isrcheck.checker.trace_validation.validate import explain
+from isrcheck.checker.trace_validation.validate import validate
 from isrcheck.checker.trace_validation.validation_search import Limits
 from isrcheck.checker.trace_validation.validation_text import headline
 
@@ -62,7 +62,7 @@ def compare_all_with_fixes(out: Path) -> None:
     for raw in sorted(out.glob("*.json"), key=lambda path: int(path.stem)):
         path = recorded(raw)
         recording = read(path)
-        answer = explain(recording, kraft, recording.settings, path.name, IN_A_ROW, Limits(seconds=SECONDS))
+        answer = validate(recording, kraft, recording.settings, path.name, IN_A_ROW, Limits(seconds=SECONDS))
         verdicts[answer.verdict] += 1
         print(f"{headline(answer)}; {answer.visited:,} states, {sum(answer.seconds.values()):.0f} s", flush=True)
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))

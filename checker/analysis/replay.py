@@ -20,7 +20,7 @@ from isrcheck.checker.analysis.refinement.specification_steps import Allowed, To
 from isrcheck.checker.registry.loader import LoadedModel, blaming, load_model_class, model_names
 from isrcheck.checker.trace.refinement_replay import Implementation, Implementing, widened
 from isrcheck.checker.trace.replay_result import Replayed, replayed
-from isrcheck.checker.trace.trace_files import DamagedFile, Recording, TraceFile, read
+from isrcheck.checker.trace.trace_files import DamagedFile, RecordedTrace, TraceFile, read
 from isrcheck.model.language.errors import EvaluationError, UnknownName, nearest
 from isrcheck.model.language.model import Model, kebab
 from isrcheck.model.language.refinements import specified
@@ -51,21 +51,21 @@ def replay(
     loaded = model_of(traces, model)
     with blaming(loaded.origin):
         interpreter, implementation = walkers_of(loaded, traces, settings or {})
-        return [walked_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
+        return [replay_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
 
 
-def walked_again(interpreter: Interpreter, recording: Recording, implementation: Implementation | None) -> Replayed:
+def replay_again(interpreter: Interpreter, recorded: RecordedTrace, implementation: Implementation | None) -> Replayed:
     """Replays a trace. If a confirmed trace violates a refinement, adds why the specification refuses the last step.
 
     The reason is left out if the specification has too many states, or if a step of the specification is undefined.
     """
-    found = replayed(interpreter, recording, implementation)
-    if recording.claim != "refinement" or not found.confirmed or implementation is None:
+    found = replayed(interpreter, recorded, implementation)
+    if recorded.claim != "refinement" or not found.confirmed or implementation is None:
         return found
     target = implementation.specification
     allowed = Allowed(trace(target.model), target, implementation.steps)
     with suppress(TooMany, EvaluationError):
-        name = recording.title.removeprefix(PREFIX)
+        name = recorded.title.removeprefix(PREFIX)
         outcome, walked = refused_step(implementation, allowed, name, found.outcome.trace)
         return replace(found, invariant_result=outcome, walked=walked)
     return found
@@ -78,7 +78,7 @@ def with_specification(found: Replayed, traces: TraceFile, implementation: Imple
     """
     if traces.against is None or implementation is None:
         return found
-    if not found.confirmed or found.recording.claim not in ("refinement", "liveness"):
+    if not found.confirmed or found.recorded.claim not in ("refinement", "liveness"):
         return found
     trace = found.outcome.trace
     beside = [implementation.stands_for(step.state) for step in trace.steps]
@@ -94,7 +94,7 @@ def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -
     a file from a check of a refinement.
     """
     loaded = _named_or_shipped(traces, named)
-    texts = [] if traces.against is not None else [each.name for each in traces.recordings]
+    texts = [] if traces.against is not None else [each.name for each in traces.traces]
     return loaded.with_written(texts)
 
 
@@ -150,12 +150,12 @@ def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, A
     return Interpreter(model, loaded.invariants, loaded.properties)
 
 
-def chosen(traces: TraceFile, invariant: str | None) -> list[Recording]:
+def chosen(traces: TraceFile, invariant: str | None) -> list[RecordedTrace]:
     """The traces of a file, or only the trace of one invariant."""
-    found = [each for each in traces.recordings if invariant in (None, each.name)]
+    found = [each for each in traces.traces if invariant in (None, each.name)]
     if found:
         return found
-    if not traces.recordings:
+    if not traces.traces:
         raise DamagedFile("it has no trace: nothing was violated")
-    names = [each.name for each in traces.recordings if each.name is not None]
+    names = [each.name for each in traces.traces if each.name is not None]
     raise DamagedFile(f"it has no trace of {invariant}; {nearest(invariant or '', names)}")

@@ -1,4 +1,4 @@
-"""`isrcheck explain`: says whether a model explains a recorded run of a real system."""
+"""`isrcheck validate`: says whether a model explains a recorded run of a real system."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _answer(
     from isrcheck.checker.registry.profile_settings import settings_of
     from isrcheck.checker.trace.trace_files import DamagedFile
     from isrcheck.checker.trace_validation.recording_file import read
-    from isrcheck.checker.trace_validation.validate import HIDDEN, explain
+    from isrcheck.checker.trace_validation.validate import HIDDEN, validate
     from isrcheck.checker.trace_validation.validation_search import NODES, Limits
     from isrcheck.model.language.errors import UnknownName, nearest
 
@@ -109,7 +109,7 @@ def _answer(
         chosen = {**recording.settings, **settings_of(loaded.cls, loaded.name, texts)}
         most = HIDDEN if at_most is None else at_most
         try:
-            return explain(recording, loaded, chosen, file, most, limits, None if quiet else _progress), loaded
+            return validate(recording, loaded, chosen, file, most, limits, None if quiet else _progress), loaded
         finally:
             if not quiet and sys.stderr.isatty():
                 click.echo("\r\033[K", err=True, nl=False)

@@ -106,7 +106,7 @@ def _recorded(
 
     try:
         trace_file = read(Path(file))
-        if not trace_file.recordings:
+        if not trace_file.traces:
             raise DamagedFile("it has no trace: nothing was violated")
         recorded, declared = trace_file.settings or {}, loaded.cls.declared_settings()
         for name in recorded:
@@ -114,7 +114,7 @@ def _recorded(
                 raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
         values = {**recorded, **settings_of(loaded.cls, loaded.name, texts)}
         interpreter = _interpreter(loaded, loaded.cls(**values), invariants)
-        outcome = replay(interpreter, decoded(interpreter, trace_file.recordings[0]))
+        outcome = replay(interpreter, decoded(interpreter, trace_file.traces[0]))
     except DamagedFile as error:
         raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
     if outcome.refusal is not None:

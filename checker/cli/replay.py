@@ -114,7 +114,7 @@ def values_text(replayed: list[Replayed], values: list[dict[str, list[str]]]) ->
     lines = []
     for each, along in zip(replayed, values, strict=True):
         for text, found in along.items():
-            lines += ["", text if len(replayed) == 1 else f"{each.recording.title}: {text}"]
+            lines += ["", text if len(replayed) == 1 else f"{each.recorded.title}: {text}"]
             changed = [i for i, value in enumerate(found) if i == 0 or value != found[i - 1]]
             lines += [f"{i + 1:>3}  {found[i]}" for i in changed]
     return lines
@@ -132,7 +132,7 @@ def replayed_file(
 
     Adds the name of the model and the settings to `about`. Raises `Failure` (150) if the file is damaged.
     """
-    from isrcheck.checker.analysis.replay import chosen, model_of, walked_again, walkers_of, with_specification
+    from isrcheck.checker.analysis.replay import chosen, model_of, replay_again, walkers_of, with_specification
     from isrcheck.checker.registry.loader import blaming
     from isrcheck.checker.scenarios.controls import named
     from isrcheck.checker.trace.trace_files import DamagedFile, read
@@ -145,7 +145,7 @@ def replayed_file(
             given = settings_of(loaded.cls, loaded.name, texts)
             interpreter, implementation = walkers_of(loaded, traces, given)
             about["settings"] = dict(interpreter.model.settings)
-            replays = [walked_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
+            replays = [replay_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
             fixed = [named(text, loaded, interpreter.model) for text in fixed_versions]
             explained = _compared_with_fixes(replays, interpreter, fixed, implementation)
             return interpreter, [with_specification(each, traces, implementation) for each in explained]
@@ -172,7 +172,7 @@ def _compared_with_fixes(
         ]
 
     def added(each: Replayed) -> Replayed:
-        name = each.recording.name or ""
+        name = each.recorded.name or ""
         if each.invariant_result is None:
             return each
         if each.walked is not None:

@@ -248,7 +248,7 @@ def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]
     """The model at a scenario's settings, and the recorded path of that scenario."""
     traces = read_traces(scenario.folder / TRACE)
     interpreter = Interpreter(loaded.cls(**(traces.settings or scenario.settings)), {})
-    path = list(decoded(interpreter, traces.recordings[0]).steps)
+    path = list(decoded(interpreter, traces.traces[0]).steps)
     if any(step.label is None for step in path[1:]):
         raise Failure(f"{scenario.folder / TRACE} does not name the actions of its steps", Exit.UNKNOWN)
     return interpreter.model, path

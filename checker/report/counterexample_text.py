@@ -54,15 +54,15 @@ def replayed_text(replayed: Sequence[Replayed], plain: bool = False) -> list[str
     """The lines about the common trace of all `replayed`, and about the property or invariants that are violated."""
     for each in replayed:
         if each.broken is not None:
-            return property_violation_text(each.recording.title, each.broken, plain=plain)
+            return property_violation_text(each.recorded.title, each.broken, plain=plain)
     violations = [
-        (each.recording.title, each.invariant_result) for each in replayed if each.invariant_result is not None
+        (each.recorded.title, each.invariant_result) for each in replayed if each.invariant_result is not None
     ]
     if violations:
         return violations_text(violations, plain=plain)
     trace = replayed[0].outcome.trace
     steps = steps_text(trace, None if plain else replayed[0].story)
-    return [f"Trace: {replayed[0].recording.title}", *steps, "", *_last_state(trace, PLAIN)]
+    return [f"Trace: {replayed[0].recorded.title}", *steps, "", *_last_state(trace, PLAIN)]
 
 
 def choice_text(outcome: PropertyResult) -> str:

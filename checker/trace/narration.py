@@ -17,7 +17,7 @@ from isrcheck.checker.results.result import Trace
 from isrcheck.checker.results.state_text import differences
 from isrcheck.checker.results.story import Change, DrawnLog, DrawnRecord, Lifeline, Sentence, Story
 from isrcheck.checker.trace.step_replay import replay
-from isrcheck.checker.trace.trace_files import Recording, decoded, from_json
+from isrcheck.checker.trace.trace_files import RecordedTrace, decoded, from_json
 from isrcheck.model.language.descriptions import SeenRecord, SeenState, describe
 from isrcheck.model.language.domains import Broker, Per, Record, Sequence_, Value
 from isrcheck.model.language.model import Model
@@ -151,8 +151,8 @@ def narrate(model: Model, trace: Trace | list[dict[str, Any]]) -> list[Sentence]
 def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
     """The trace from the JSON form of a result, with the label and the actor of each step."""
     interpreter = Interpreter(model, {})
-    recording = Recording("path", None, tuple(states), None, from_json)
-    outcome = replay(interpreter, decoded(interpreter, recording))
+    from_file = RecordedTrace("path", None, tuple(states), None, from_json)
+    outcome = replay(interpreter, decoded(interpreter, from_file))
     if outcome.refusal is not None:
         raise ValueError(f"state {outcome.refusal.state} of the trace: {outcome.refusal.what}")
     return outcome.trace

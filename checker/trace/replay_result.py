@@ -16,7 +16,7 @@ from isrcheck.checker.trace.narration import story
 from isrcheck.checker.trace.refinement_replay import Implementation, widened_story
 from isrcheck.checker.trace.step_replay import Refusal, ReplayOutcome, replay
 from isrcheck.checker.trace.trace_evaluation import Walked, last_held
-from isrcheck.checker.trace.trace_files import Recording, decoded, label_of
+from isrcheck.checker.trace.trace_files import RecordedTrace, decoded, label_of
 from isrcheck.model.language.errors import EvaluationError, UnknownName, nearest
 from isrcheck.model.language.properties import kind_of
 from isrcheck.model.semantics.concrete_state import explain, holds
@@ -38,7 +38,7 @@ class Replayed:
     variables of the model and of the specification. `wider` is None if there is no specification.
     """
 
-    recording: Recording
+    recorded: RecordedTrace
     outcome: ReplayOutcome
     confirmed: bool | None
     story: Story | None = None
@@ -80,18 +80,16 @@ class Replayed:
             "liveness": Exit.NOT_LIVE,
             "deadlock": Exit.DEADLOCK,
         }
-        return ends.get(self.recording.claim, Exit.EVALUATION)
+        return ends.get(self.recorded.claim, Exit.EVALUATION)
 
     def text(self) -> str:
         """The outcome of the replay in words."""
         refusal = self.outcome.refusal
         if refusal is not None:
-            return "\n".join(
-                [f"INVALID  {self.recording.title}: {_refused(refusal, self.outcome)}", *_reasons(refusal)]
-            )
+            return "\n".join([f"INVALID  {self.recorded.title}: {_refused(refusal, self.outcome)}", *_reasons(refusal)])
         if self.against is not None:
-            return f"INVALID  {self.recording.title}: {self.against}"
-        return f"VALID  {self.recording.title}: {plural(self.outcome.trace.length, 'state')}{self._end}"
+            return f"INVALID  {self.recorded.title}: {self.against}"
+        return f"VALID  {self.recorded.title}: {plural(self.outcome.trace.length, 'state')}{self._end}"
 
     @property
     def _end(self) -> str:
@@ -99,21 +97,21 @@ class Replayed:
             return ""
         words = {
             "violation": (
-                f"ends in a violation of {self.recording.name}",
-                f"{self.recording.name} holds in the last one",
+                f"ends in a violation of {self.recorded.name}",
+                f"{self.recorded.name} holds in the last one",
             ),
             "refinement": ("ends in a step that the specification does not allow", ""),
-            "liveness": (f"a fair behaviour that breaks {self.recording.name}", ""),
+            "liveness": (f"a fair behaviour that breaks {self.recorded.name}", ""),
             "deadlock": ("ends in a deadlock", "the last one has a next state"),
         }
         failing = ("the model has no meaning in the last one", "the model can be evaluated in the last one")
-        yes, no = words.get(self.recording.claim, failing)
+        yes, no = words.get(self.recorded.claim, failing)
         return f", {yes if self.confirmed else no}"
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = {
-            "claim": self.recording.claim,
-            "invariant": self.recording.name,
+            "claim": self.recorded.claim,
+            "invariant": self.recorded.name,
             "length": self.outcome.trace.length,
             "valid": self.outcome.valid and self.against is None,
             "confirmed": self.confirmed,
@@ -122,8 +120,8 @@ class Replayed:
             data["refusal"] = _refusal_json(self.outcome.refusal)
         if self.invariant_result is not None:
             data["why"] = self.invariant_result.why()
-        if self.recording.claim == "liveness":
-            data |= {"loop": self.recording.loop, "choice": dict(self.recording.choice)}
+        if self.recorded.claim == "liveness":
+            data |= {"loop": self.recorded.loop, "choice": dict(self.recorded.choice)}
         if self.against is not None:
             data["against"] = self.against
         if self.story is not None:
@@ -131,44 +129,46 @@ class Replayed:
         return data
 
 
-def replayed(interpreter: Interpreter, recording: Recording, implementation: Implementation | None = None) -> Replayed:
+def replayed(
+    interpreter: Interpreter, recorded: RecordedTrace, implementation: Implementation | None = None
+) -> Replayed:
     """Replays a trace. `interpreter` must have the invariants and properties that the trace may be about.
 
     `implementation` is the refinement that the trace is about, if there is one.
     """
-    if recording.claim == "liveness":
-        return _promised(interpreter, recording)
-    if recording.claim == "refinement":
+    if recorded.claim == "liveness":
+        return _promised(interpreter, recorded)
+    if recorded.claim == "refinement":
         assert implementation is not None
-        return _refined(interpreter, recording, implementation)
-    if recording.name is not None and recording.name not in interpreter.invariants:
-        known = nearest(recording.name, interpreter.invariants)
-        raise UnknownName(f"the model has no invariant {recording.name!r}; {known}")
-    outcome = replay(interpreter, decoded(interpreter, recording))
+        return _refined(interpreter, recorded, implementation)
+    if recorded.name is not None and recorded.name not in interpreter.invariants:
+        known = nearest(recorded.name, interpreter.invariants)
+        raise UnknownName(f"the model has no invariant {recorded.name!r}; {known}")
+    outcome = replay(interpreter, decoded(interpreter, recorded))
     last = outcome.trace.steps[-1].state
     confirmed = None
-    if recording.claim != "path" and outcome.valid:
-        confirmed = _stands_for_nothing(implementation, last) or _confirmed(interpreter, recording, last)
+    if recorded.claim != "path" and outcome.valid:
+        confirmed = _stands_for_nothing(implementation, last) or _confirmed(interpreter, recorded, last)
     if not outcome.valid:
-        return Replayed(recording, outcome, confirmed)
+        return Replayed(recorded, outcome, confirmed)
     trace_story = story(interpreter.model, outcome.trace)
-    violated = recording.claim == "violation" and confirmed
+    violated = recorded.claim == "violation" and confirmed
     invariant_outcome = (
-        _invariant_result(interpreter, recording.name or "", outcome.trace, trace_story) if violated else None
+        _invariant_result(interpreter, recorded.name or "", outcome.trace, trace_story) if violated else None
     )
-    return Replayed(recording, outcome, confirmed, trace_story, invariant_outcome)
+    return Replayed(recorded, outcome, confirmed, trace_story, invariant_outcome)
 
 
-def _refined(interpreter: Interpreter, recording: Recording, implementation: Implementation) -> Replayed:
+def _refined(interpreter: Interpreter, recorded: RecordedTrace, implementation: Implementation) -> Replayed:
     """Replays a trace of a refinement, and checks whether the refinement first fails in the last state."""
-    outcome = replay(interpreter, decoded(interpreter, recording))
+    outcome = replay(interpreter, decoded(interpreter, recorded))
     if not outcome.valid:
-        return Replayed(recording, outcome, None)
+        return Replayed(recorded, outcome, None)
     try:
         objection = implementation.objection([step.state for step in outcome.trace.steps])
     except EvaluationError as error:
         objection = f"a state stands for nothing: {error.what}"
-    return Replayed(recording, outcome, objection is None, story(interpreter.model, outcome.trace), against=objection)
+    return Replayed(recorded, outcome, objection is None, story(interpreter.model, outcome.trace), against=objection)
 
 
 def _stands_for_nothing(implementation: Implementation | None, state: State) -> bool:
@@ -182,27 +182,27 @@ def _stands_for_nothing(implementation: Implementation | None, state: State) -> 
     return False
 
 
-def _promised(interpreter: Interpreter, recording: Recording) -> Replayed:
+def _promised(interpreter: Interpreter, recorded: RecordedTrace) -> Replayed:
     """Replays the trace of a property, and checks whether it is a fair behaviour that breaks the property."""
-    name, model = str(recording.name), interpreter.model
+    name, model = str(recorded.name), interpreter.model
     if name not in interpreter.properties:
         raise UnknownName(f"the model has no property {name!r}; {nearest(name, interpreter.properties)}")
-    recording.fairness.require_known(model)
-    outcome = replay(interpreter, decoded(interpreter, recording))
+    recorded.fairness.require_known(model)
+    outcome = replay(interpreter, decoded(interpreter, recorded))
     if not outcome.valid:
-        return Replayed(recording, outcome, None)
+        return Replayed(recorded, outcome, None)
     lasso = Lasso(interpreter, outcome.trace)
-    against = lasso.refusal(name, recording.choice, recording.fairness)
+    against = lasso.refusal(name, recorded.choice, recorded.fairness)
     trace_story = story(model, outcome.trace)
     if against is not None:
-        return Replayed(recording, outcome, False, trace_story, against=against)
+        return Replayed(recorded, outcome, False, trace_story, against=against)
     method = interpreter.properties[name]
-    kept = () if outcome.trace.loop is None else lasso.kept(recording.fairness)
+    kept = () if outcome.trace.loop is None else lasso.kept(recorded.fairness)
     broken = PropertyResult(
-        "violated", sentence_of(method), str(kind_of(method)), choice=recording.choice, trace=outcome.trace,
+        "violated", sentence_of(method), str(kind_of(method)), choice=recorded.choice, trace=outcome.trace,
         kept=tuple((each.obligation, each.state) for each in kept), story=trace_story,
     )  # fmt: skip
-    return Replayed(recording, outcome, True, trace_story, broken=broken)
+    return Replayed(recorded, outcome, True, trace_story, broken=broken)
 
 
 def _invariant_result(interpreter: Interpreter, name: str, trace: Trace, trace_story: Story) -> InvariantResult:
@@ -216,20 +216,20 @@ def _invariant_result(interpreter: Interpreter, name: str, trace: Trace, trace_s
     )
 
 
-def _confirmed(interpreter: Interpreter, recording: Recording, last: State) -> bool:
-    if recording.claim == "violation":
-        assert recording.name is not None
-        return not holds(interpreter.model, last, interpreter.invariants[recording.name]).value
-    if recording.claim == "deadlock":
+def _confirmed(interpreter: Interpreter, recorded: RecordedTrace, last: State) -> bool:
+    if recorded.claim == "violation":
+        assert recorded.name is not None
+        return not holds(interpreter.model, last, interpreter.invariants[recorded.name]).value
+    if recorded.claim == "deadlock":
         return not any(True for _ in interpreter.steps(last))
-    return _has_no_meaning(interpreter, recording, last)
+    return _has_no_meaning(interpreter, recorded, last)
 
 
-def _has_no_meaning(interpreter: Interpreter, recording: Recording, last: State) -> bool:
+def _has_no_meaning(interpreter: Interpreter, recorded: RecordedTrace, last: State) -> bool:
     """Whether the recorded instance (or, if none is recorded, any predicate) is undefined in the last state."""
     try:
-        if recording.failing is not None:
-            label = label_of(interpreter, recording.failing, "the failing instance")
+        if recorded.failing is not None:
+            label = label_of(interpreter, recorded.failing, "the failing instance")
             if label in interpreter.labels:
                 interpreter.step(last, interpreter.labels.index(label))
             return False

@@ -38,7 +38,7 @@ class DamagedFile(Exception):
 
 
 @dataclass(frozen=True)
-class Recording:
+class RecordedTrace:
     """A recorded trace, in the form that it has in its file.
 
     `claim` says what the trace shows. `name` is the violated invariant, refinement or property, or None for other
@@ -86,7 +86,7 @@ class TraceFile:
     form: Literal["result", "ITF"]
     model: str | None
     settings: dict[str, Any] | None
-    recordings: tuple[Recording, ...]
+    traces: tuple[RecordedTrace, ...]
     against: Against | None = None
 
 
@@ -160,7 +160,7 @@ def _result_file(data: dict[str, Any]) -> TraceFile:
     found += _recorded_invariant("deadlock", None, data.get("deadlock", {}), "deadlock")
     if "evaluation_error" in data:
         failure = _typed(data, "evaluation_error", dict, "")
-        found.append(_recording("evaluation", None, failure, "evaluation_error", failure))
+        found.append(_recorded_trace("evaluation", None, failure, "evaluation_error", failure))
     model, settings = _typed(data, "model", str, ""), _typed(data, "settings", dict, "")
     return TraceFile("result", model, settings, tuple(found), against)
 
@@ -180,17 +180,17 @@ def _known_format(form: Any) -> None:
         raise DamagedFile(f"its format is {form!r}; this isrcheck reads format {FORMAT}")
 
 
-def _recorded_invariant(claim: Claim, name: str | None, outcome: Any, where: str) -> list[Recording]:
+def _recorded_invariant(claim: Claim, name: str | None, outcome: Any, where: str) -> list[RecordedTrace]:
     if not isinstance(outcome, dict):
         raise DamagedFile(f"{where} is not an object")
-    return [_recording(claim, name, outcome, where, None)] if outcome.get("verdict") == "violated" else []
+    return [_recorded_trace(claim, name, outcome, where, None)] if outcome.get("verdict") == "violated" else []
 
 
 def _optional(data: dict[str, Any], key: str) -> dict[str, Any]:
     return _typed(data, key, dict, "") if key in data else {}
 
 
-def _lasso(name: str, outcome: Any, fairness: Any) -> list[Recording]:
+def _lasso(name: str, outcome: Any, fairness: Any) -> list[RecordedTrace]:
     where = f"liveness.{name}"
     if not isinstance(outcome, dict):
         raise DamagedFile(f"{where} is not an object")
@@ -203,7 +203,7 @@ def _lasso(name: str, outcome: Any, fairness: Any) -> list[Recording]:
     return [_promised(name, states, lasso.get("loop"), about, from_json, where)]
 
 
-def _promised(name: str, states: list[Any], loop: Any, about: dict[str, Any], read: Read, where: str) -> Recording:
+def _promised(name: str, states: list[Any], loop: Any, about: dict[str, Any], read: Read, where: str) -> RecordedTrace:
     """The recording of a lasso. `about` has the values of the property's parameters (`choice`), and the fairness."""
     if loop is not None and not (type(loop) is int and 0 <= loop < len(states)):
         raise DamagedFile(f"{where}: loop is {loop!r}, which is no position of a state")
@@ -214,16 +214,16 @@ def _promised(name: str, states: list[Any], loop: Any, about: dict[str, Any], re
         fairness = Fairness.from_json(about.get("fairness"))
     except ValueError as error:
         raise DamagedFile(f"{where}: {error}") from None
-    return Recording("liveness", name, tuple(states), None, read, loop, tuple(choice.items()), fairness)
+    return RecordedTrace("liveness", name, tuple(states), None, read, loop, tuple(choice.items()), fairness)
 
 
-def _recording(
+def _recorded_trace(
     claim: Claim, name: str | None, holder: dict[str, Any], where: str, failing: dict[str, Any] | None
-) -> Recording:
+) -> RecordedTrace:
     states = _typed(holder, "trace", list, f"{where}.")
     _long_enough(states, f"{where}.trace")
     failing = failing if failing is not None and failing.get("action") is not None else None
-    return Recording(claim, name, tuple(states), failing, from_json)
+    return RecordedTrace(claim, name, tuple(states), failing, from_json)
 
 
 def _long_enough(states: list[Any], where: str) -> None:
@@ -248,7 +248,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
         )
     rows = tuple(_itf_state(state, i, about is not None) for i, state in enumerate(states, 1))
     if about is None:
-        return TraceFile("ITF", None, None, (Recording("path", None, rows, None, itf.decoded),))
+        return TraceFile("ITF", None, None, (RecordedTrace("path", None, rows, None, itf.decoded),))
     if not isinstance(about, dict):
         raise DamagedFile("#meta.isrcheck is not an object")
     _known_format(about.get("format"))
@@ -258,14 +258,14 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
         raise DamagedFile("#meta.isrcheck does not say what the trace was recorded for")
     failing = about if about.get("action") is not None else None
     where = "#meta.isrcheck."
-    recording = Recording(claim, name, rows, failing, itf.decoded)
+    recorded = RecordedTrace(claim, name, rows, failing, itf.decoded)
     if claim == "liveness":
-        recording = _promised(str(name), list(rows), data.get("loop"), about, itf.decoded, where)
+        recorded = _promised(str(name), list(rows), data.get("loop"), about, itf.decoded, where)
     model, settings = _typed(about, "model", str, where), _typed(about, "settings", dict, where)
     against = _against(about["refinement"], f"{where}refinement") if "refinement" in about else None
     if claim == "refinement" and against is None:
         raise DamagedFile("#meta.isrcheck does not say which specification the trace was held against (refinement)")
-    return TraceFile("ITF", model, settings, (recording,), against)
+    return TraceFile("ITF", model, settings, (recorded,), against)
 
 
 def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, Any]:
@@ -285,7 +285,7 @@ def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, An
 # --- against a model ------------------------------------------------------------------------------------------------
 
 
-def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
+def decoded(interpreter: Interpreter, recorded: RecordedTrace) -> Trace:
     """The trace of a recording, with values of the model's domains. A step has no label if the file names no action.
 
     Raises `UnknownName` for variables, actions, parameters and values that the model does not have, and for missing
@@ -293,12 +293,12 @@ def decoded(interpreter: Interpreter, recording: Recording) -> Trace:
     """
     domains = interpreter.model.domains
     steps = []
-    for i, entry in enumerate(recording.states, 1):
-        state = _values(domains, entry.get("state"), recording.read, f"state {i}")
+    for i, entry in enumerate(recorded.states, 1):
+        state = _values(domains, entry.get("state"), recorded.read, f"state {i}")
         named = i > 1 and "action" in entry
         label = label_of(interpreter, entry, f"state {i}") if named else None
         steps.append(Step(label, None, state))
-    return Trace(tuple(domains.items()), tuple(steps), recording.loop)
+    return Trace(tuple(domains.items()), tuple(steps), recorded.loop)
 
 
 def label_of(interpreter: Interpreter, entry: dict[str, Any], where: str) -> Label:

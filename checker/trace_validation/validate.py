@@ -39,7 +39,7 @@ _STOPPED = {
 }
 
 
-def explain(
+def validate(
     recording: Recording,
     loaded: LoadedModel,
     settings: dict[str, Any],

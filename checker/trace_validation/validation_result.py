@@ -62,7 +62,7 @@ def _recorded(model: str) -> Iterator[tuple[str, str, Counter[str]]]:
         if (folder / TRACE).is_file():
             scenario = read(folder, root)
             if scenario.model == model:
-                states = read_traces(folder / TRACE).recordings[0].states
+                states = read_traces(folder / TRACE).traces[0].states
                 yield scenario.name, scenario.title, Counter(x["action"] for x in states[1:] if "action" in x)
 
 

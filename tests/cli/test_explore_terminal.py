@@ -55,11 +55,11 @@ def test_a_recorded_trace_can_be_walked_to_its_violation() -> None:
         lines = terminal.answer(number) or []
     false = next(line for line in lines if "FALSE: " in line)
     assert "weak-isr" in false
-    assert recorded.recording.name is not None
+    assert recorded.recorded.name is not None
     assert recorded.invariant_result is not None
     assert recorded.invariant_result.instance is not None
     evaluated = terminal.answer("i") or []
-    at = evaluated.index(f"  FALSE       {recorded.recording.name}")
+    at = evaluated.index(f"  FALSE       {recorded.recorded.name}")
     choice = ", ".join(f"{name} {value}" for name, value in recorded.invariant_result.instance.choice)
     assert evaluated[at + 1].strip() == f"for {choice}"
 

@@ -70,7 +70,7 @@ def recorded(name: str) -> tuple[Model, Trace]:
     assert file.model is not None
     model = load_model_class(file.model).cls(**(file.settings or {}))
     interpreter = Interpreter(model, {})
-    return model, replay(interpreter, decoded(interpreter, file.recordings[0])).trace
+    return model, replay(interpreter, decoded(interpreter, file.traces[0])).trace
 
 
 def sentences(name: str) -> list[str]:

@@ -100,7 +100,7 @@ def describe_recording(path: Path) -> None:
     assert recorded.model is not None
     model = load_model_class(recorded.model).cls(**recorded.settings or {})
     interpreter = Interpreter(model, {})
-    trace = replay(interpreter, trace_files.decoded(interpreter, recorded.recordings[0])).trace
+    trace = replay(interpreter, trace_files.decoded(interpreter, recorded.traces[0])).trace
     assert_truthful(model, trace, narrate(model, trace))
 
 

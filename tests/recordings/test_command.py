@@ -1,4 +1,4 @@
-"""`isrcheck explain`: the example of its page, its exit codes, and the messages about files that are no recordings."""
+"""`isrcheck validate`: the example of its page, its exit codes, and the messages about files that are no recordings."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 import isrcheck.checker
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.trace_validation.recording_file import recognised
-from isrcheck.checker.trace_validation.validate import explain
+from isrcheck.checker.trace_validation.validate import validate
 from isrcheck.checker.trace_validation.validation_result import Answer
 
 
@@ -31,7 +31,7 @@ SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "recording.schema.
 
 def answered(lines: list[dict[str, Any]]) -> Answer:
     recording = recognised("\n".join(map(json.dumps, lines)).encode())
-    return explain(recording, load_model_class("kraft"), recording.settings, "failover.ndjson", 4)
+    return validate(recording, load_model_class("kraft"), recording.settings, "failover.ndjson", 4)
 
 
 def changed(process_log: str, order: int, **observed: Any) -> list[dict[str, Any]]:

@@ -27,6 +27,6 @@ def walk(name: str) -> tuple[Scenario, LoadedModel, str, Walked]:
     scenario = one(str(FOLDERS[name]))
     loaded = load_model_class(scenario.specification())
     (replayed,) = replay(FOLDERS[name] / "trace.itf.json", loaded)
-    invariant = replayed.recording.name or ""
+    invariant = replayed.recorded.name or ""
     model = loaded.cls(**scenario.settings)
     return scenario, loaded, invariant, Walked(model, replayed.outcome.trace, loaded.invariants[invariant])

@@ -23,7 +23,7 @@ from isrcheck.checker.trace.itf import as_text, to_itf
 from isrcheck.checker.trace.narration import lifeline_of
 from isrcheck.checker.trace.step_replay import is_instance, replay, unmet_requirement
 from isrcheck.checker.trace.trace_evaluation import evaluated
-from isrcheck.checker.trace.trace_files import DamagedFile, Recording, decoded, recognised
+from isrcheck.checker.trace.trace_files import DamagedFile, RecordedTrace, decoded, recognised
 from isrcheck.model.language.errors import EvaluationError, ModelError
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.semantics.concrete_state import explain, holds, initial_states
@@ -357,18 +357,18 @@ class Walking:
         if differing:
             options = " ".join(f"-s {n}={str(v).lower() if isinstance(v, bool) else v}" for n, v in differing.items())
             raise Unanswerable(f"the file is of other settings; start the explorer with {options}")
-        if not file.recordings:
+        if not file.traces:
             raise DamagedFile("it has no trace: nothing was violated")
-        return {"traces": [self._loaded(each) for each in file.recordings]}
+        return {"traces": [self._loaded(each) for each in file.traces]}
 
-    def _loaded(self, recording: Recording) -> dict[str, Any]:
-        trace = decoded(self.interpreter, recording)
+    def _loaded(self, recorded: RecordedTrace) -> dict[str, Any]:
+        trace = decoded(self.interpreter, recorded)
         if trace.length > LONGEST_PATH + 1:
             raise Unanswerable(f"the trace has {trace.length} states; at most {LONGEST_PATH + 1} can be walked")
         outcome = replay(self.interpreter, trace)
-        about = {"title": recording.title, "length": trace.length}
+        about = {"title": recorded.title, "length": trace.length}
         if trace.steps[0].state not in self.initial:
-            raise Unanswerable(f"{recording.title}: its first state is not an initial state of the model")
+            raise Unanswerable(f"{recorded.title}: its first state is not an initial state of the model")
         allowed = trace.length if outcome.refusal is None else outcome.refusal.state - 1
         labels = [step.label for step in outcome.trace.steps[1:allowed]]
         steps = tuple(self.numbers[label] for label in labels if label is not None)

@@ -168,10 +168,10 @@ def _story(interpreter: Interpreter, each: Replayed) -> dict[str, Any]:
     allowed = trace if refusal is None else replace(trace, steps=trace.steps[: max(refusal.state - 1, 1)])
     each_reason = page_trace(interpreter.model, allowed)
     refused = [] if refusal is None else each.text().splitlines()
-    found = [] if each.invariant_result is None else [falsified(each.recording.title, each.invariant_result)]
+    found = [] if each.invariant_result is None else [falsified(each.recorded.title, each.invariant_result)]
     if each.broken is not None:
-        found = [falsified_property(each.recording.title, each.broken)]
+        found = [falsified_property(each.recorded.title, each.broken)]
     if each.against is not None:
         refused = each.text().splitlines()
     each_reason["beside"] = [] if each.invariant_result is None else beside(each.invariant_result)
-    return {**each_reason, "title": each.recording.title, "falsified": found, "refused": refused}
+    return {**each_reason, "title": each.recorded.title, "falsified": found, "refused": refused}
