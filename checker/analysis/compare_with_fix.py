@@ -15,7 +15,7 @@ from isrcheck.checker.registry.loader import LoadedModel, blaming
 from isrcheck.checker.results.result import InvariantResult, Result
 from isrcheck.checker.results.story import Fix
 from isrcheck.checker.trace.fixed_run import FixedVersion, fix
-from isrcheck.checker.trace.trace_evaluation import Walked
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from isrcheck.model.language.errors import ModelError, UnknownName
 from isrcheck.model.language.model import Model
 from isrcheck.model.language.text_conditions import is_written
@@ -40,26 +40,28 @@ def compare_with_fixes(
 ) -> InvariantResult:
     """Adds to a finding the step at which each control differs from the finding's trace.
 
-    A finding without a trace or without `reasons` is returned unchanged.
+    A finding without a trace or without `causes` is returned unchanged.
     """
-    if outcome.trace is None or outcome.reasons is None or not fixed_versions:
+    if outcome.trace is None or outcome.causes is None or not fixed_versions:
         return outcome
     asked = {name: predicate} if is_written(name) else {}  # an invariant given as text is not among the control's own
     fixed_versions = [replace(each, invariants={**each.invariants, **asked}) for each in fixed_versions]
-    return with_fixes(outcome, name, Walked(model, outcome.trace, predicate), fixed_versions)
+    return with_fixes(outcome, name, EvaluatedTrace(model, outcome.trace, predicate), fixed_versions)
 
 
 def with_fixes(
-    outcome: InvariantResult, name: str, walked: Walked | None, fixed_versions: Sequence[FixedVersion]
+    outcome: InvariantResult, name: str, evaluated: EvaluatedTrace | None, fixed_versions: Sequence[FixedVersion]
 ) -> InvariantResult:
-    """Adds to a finding the step at which each control differs from the trace `walked`, unless `walked` is None."""
-    if walked is None:
+    """Adds to a result the step at which each fixed version differs from the trace `evaluated`, if there is one."""
+    if evaluated is None:
         return outcome
-    fixes = (replace(fix(walked, name, each), singly=tuple(_singly(walked, name, each))) for each in fixed_versions)
+    fixes = (
+        replace(fix(evaluated, name, each), singly=tuple(_singly(evaluated, name, each))) for each in fixed_versions
+    )
     return replace(outcome, fixes=tuple(fixes))
 
 
-def _singly(walked: Walked, invariant: str, fixed: FixedVersion) -> Iterator[Fix]:
+def _singly(evaluated: EvaluatedTrace, invariant: str, fixed: FixedVersion) -> Iterator[Fix]:
     """For each setting that a control changes, yields the effect of this change without the control's other changes.
 
     Skips a change if the model refuses it without the other changes. Yields nothing if the control changes fewer than
@@ -68,10 +70,10 @@ def _singly(walked: Walked, invariant: str, fixed: FixedVersion) -> Iterator[Fix
     if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
         return
     for change in fixed.changes:
-        settings = {**walked.model.settings, change[0]: fixed.model.settings[change[0]]}
+        settings = {**evaluated.model.settings, change[0]: fixed.model.settings[change[0]]}
         with suppress(ModelError, UnknownName):
-            alone = type(walked.model)(**settings)
-            yield fix(walked, invariant, FixedVersion("", alone, (change,), fixed.invariants))
+            alone = type(evaluated.model)(**settings)
+            yield fix(evaluated, invariant, FixedVersion("", alone, (change,), fixed.invariants))
 
 
 def compare_all_with_fixes(result: Result, loaded: LoadedModel, fixed_versions: Sequence[FixedVersion]) -> None:

@@ -17,7 +17,7 @@ from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Result
 from isrcheck.checker.results.story import Alternative, Alternatives
 from isrcheck.checker.trace.fixed_run import fix
-from isrcheck.checker.trace.trace_evaluation import Walked
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from isrcheck.model.language.errors import ModelError
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.settings import Setting
@@ -32,12 +32,12 @@ def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Li
     """
     outcome, model = result.invariants[invariant], loaded.cls(**result.settings)
     assert outcome.trace is not None
-    walked = Walked(model, outcome.trace, loaded.invariants[invariant])
+    evaluated = EvaluatedTrace(model, outcome.trace, loaded.invariants[invariant])
     passing, tried = 0, list[Alternative]()
     for name, value in _others(loaded, result.settings):
         settings = {**result.settings, name: value}
         try:
-            met = fix(walked, invariant, fixed_version("", loaded, settings, model, loaded.name))
+            met = fix(evaluated, invariant, fixed_version("", loaded, settings, model, loaded.name))
         except ModelError:
             continue
         if met.how == "allows" and met.verdict == "violated":

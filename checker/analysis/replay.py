@@ -66,8 +66,8 @@ def replay_again(interpreter: Interpreter, recorded: RecordedTrace, implementati
     allowed = Allowed(trace(target.model), target, implementation.steps)
     with suppress(TooMany, EvaluationError):
         name = recorded.title.removeprefix(PREFIX)
-        outcome, walked = refused_step(implementation, allowed, name, found.outcome.trace)
-        return replace(found, invariant_result=outcome, walked=walked)
+        outcome, evaluated = refused_step(implementation, allowed, name, found.outcome.trace)
+        return replace(found, invariant_result=outcome, evaluated=evaluated)
     return found
 
 

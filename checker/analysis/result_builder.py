@@ -17,9 +17,9 @@ from isrcheck.checker.results.result import (
     Trace,
     Verdict,
 )
-from isrcheck.checker.trace.causes import reasons
+from isrcheck.checker.trace.causes import causes
 from isrcheck.checker.trace.narration import story
-from isrcheck.checker.trace.trace_evaluation import Walked, last_held
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace, last_held
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.setting_constraints import inert_settings, left_out
 from isrcheck.model.semantics.concrete_state import explain, holds, initial_states
@@ -122,8 +122,8 @@ class ResultBuilder:
             shown,
             exact,
             instance,
-            held=last_held(self.interpreter.model, predicate, shown, instance),
-            reasons=reasons(Walked(self.interpreter.model, shown, self._condition(name), self.system)),
+            last_held=last_held(self.interpreter.model, predicate, shown, instance),
+            causes=causes(EvaluatedTrace(self.interpreter.model, shown, self._condition(name), self.system)),
             story=story(self.interpreter.model, shown),
         )
 

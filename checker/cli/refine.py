@@ -110,11 +110,11 @@ def _compare_with_fixes(found: Refined, loaded: LoadedModel, fixed_versions: lis
     from isrcheck.checker.scenarios.collection import one
     from isrcheck.checker.scenarios.controls import fixed_versions_of
 
-    if found.walked is None:
+    if found.evaluated is None:
         return
     asked = click.get_current_context().params
     changed = settings_of(loaded.cls, loaded.name, asked["settings"])
     beside = [] if asked["scenario"] is None else fixed_versions_of(one(asked["scenario"]), loaded, changed)
     noted = [replace(each, model=with_history(each.model, mapping)) for each in (*beside, *fixed_versions)]
     outcome = found.result.invariants[found.name]
-    found.result.invariants[found.name] = with_fixes(outcome, found.name, found.walked, noted)
+    found.result.invariants[found.name] = with_fixes(outcome, found.name, found.evaluated, noted)

@@ -175,8 +175,10 @@ def _compared_with_fixes(
         name = each.recorded.name or ""
         if each.invariant_result is None:
             return each
-        if each.walked is not None:
-            return replace(each, invariant_result=with_fixes(each.invariant_result, name, each.walked, fixed_versions))
+        if each.evaluated is not None:
+            return replace(
+                each, invariant_result=with_fixes(each.invariant_result, name, each.evaluated, fixed_versions)
+            )
         predicate = interpreter.invariants[name]
         return replace(
             each,

@@ -181,7 +181,7 @@ class Conforming:
             model, path = recorded(self.loaded, scenario)
             driver = self._driver(model)
             name, length = f"scenario {scenario.name}", len(path) - 1
-            outcome = self._outcome(driver, name, driver.drive(driver.walked(path)), length)
+            outcome = self._outcome(driver, name, driver.drive(driver.along(path)), length)
             if outcome.of_others and outcome.driven.difference is not None:
                 driver, outcome = self.at_kafkas_settings(driver, outcome, path)
             self._add(driver, outcome)
@@ -199,7 +199,7 @@ class Conforming:
         other = self._driver(self.loaded.cls(**{**driver.model.settings, **own}))
         # At other settings the model may have other variables, so the first state of `path` cannot be used.
         begun = [other.first(), *path[1:]]
-        fixed_version = self._outcome(other, outcome.name, other.drive(other.walked(begun)), outcome.length)
+        fixed_version = self._outcome(other, outcome.name, other.drive(other.along(begun)), outcome.length)
         if fixed_version.driven.difference is not None:
             return other, fixed_version
         before = slice(1, outcome.driven.taken)

@@ -233,7 +233,7 @@ class Driver:
         while tries < SHORTENINGS and (gone := next(parts, None)) is not None:
             tries += 1
             kept = [step for i, step in enumerate(best.steps) if i not in gone]
-            shorter = self.drive(self.walked(kept, loosely=True))
+            shorter = self.drive(self.along(kept, loosely=True))
             if _kind(shorter) == kind and shorter.taken < best.taken:
                 best = shorter
                 parts = self._parts(best, len(gone))
@@ -252,7 +252,7 @@ class Driver:
             size //= 2
         yield from ({i, k} for i in range(1, last) for k in range(i + 1, last))
 
-    def walked(self, steps: Sequence[Step], loosely: bool = False) -> Path:
+    def along(self, steps: Sequence[Step], loosely: bool = False) -> Path:
         """A path with the action instances of `steps`, from the same start. Skips instances that are not possible.
 
         An instance is possible if the model enables it, Kafka can take it, and the new state satisfies the constraints.

@@ -48,7 +48,7 @@ def arranged(system: TransitionSystem, levels: Sequence[Words]) -> Kernel:
     kernel = Kernel(system)
     if kernel.words == 1:
         return kernel
-    states = _walked(system, kernel, _first(levels or [kernel.layout.pack(system.initial)]))
+    states = _walk_states(system, kernel, _first(levels or [kernel.layout.pack(system.initial)]))
     chosen = _Choice(system.leaves, kernel.layout, states[:: 1 + len(states) // SAMPLE])
     before = chosen.total
     chosen.improve()
@@ -64,7 +64,7 @@ def _first(levels: Sequence[Words]) -> Words:
     return np.concatenate(levels[:enough])
 
 
-def _walked(system: TransitionSystem, kernel: Kernel, known: Words) -> Words:
+def _walk_states(system: TransitionSystem, kernel: Kernel, known: Words) -> Words:
     """The distinct states of random walks that begin in known states. A walk without a next step begins anew."""
     dice = np.random.default_rng(0)
     states = known[dice.integers(0, len(known), WALKS)]

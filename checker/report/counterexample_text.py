@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from isrcheck.checker.report.story_text import alternatives_text, fix_text, for_ever, reasons_text, story_text
+from isrcheck.checker.report.story_text import alternatives_text, causes_text, fix_text, for_ever, story_text
 from isrcheck.checker.results.result import (
     EvaluationFailure,
     Instance,
@@ -88,23 +88,23 @@ def steps_text(trace: Trace, story: Story | None, ink: Ink = PLAIN) -> list[str]
 
 
 def blame_text(outcome: InvariantResult, already_shown: Collection[Fix] = ()) -> list[str]:
-    """The lines on why an invariant is false: the line of `held_text`, the facts behind the violation, and the fixes.
+    """The lines on why an invariant is false: `last_held_text`, the facts behind the violation, and the fixes.
 
     Fixes in `by_action` are left out, because the report has shown them already.
     """
-    lines = held_text(outcome) + reasons_text(outcome.reasons, outcome.story, outcome.fixes)
+    lines = last_held_text(outcome) + causes_text(outcome.causes, outcome.story, outcome.fixes)
     return [*lines, *(line for fix in outcome.fixes if fix not in already_shown for line in fix_text(fix))]
 
 
-def held_text(outcome: InvariantResult) -> list[str]:
+def last_held_text(outcome: InvariantResult) -> list[str]:
     """The line about the last state in which the invariant's `last_held` condition was true.
 
     If the invariant has no such condition, there is no line.
     """
-    if outcome.held is None:
+    if outcome.last_held is None:
         return []
-    at = "at no moment" if outcome.held.state is None else f"last in state {outcome.held.state}"
-    return [f"  {outcome.held.what}: {at}"]
+    at = "at no moment" if outcome.last_held.state is None else f"last in state {outcome.last_held.state}"
+    return [f"  {outcome.last_held.what}: {at}"]
 
 
 def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = False) -> list[str]:

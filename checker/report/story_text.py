@@ -17,13 +17,13 @@ from isrcheck.checker.results.state_text import label_text, parts
 from isrcheck.checker.results.story import (
     Alternative,
     Alternatives,
+    Cause,
+    Causes,
     Change,
     DrawnLog,
     Fact,
     Fix,
     Read,
-    Reason,
-    Reasons,
     Sentence,
     Story,
 )
@@ -149,24 +149,24 @@ NUMBERS: Final = ("", "", "Two things", "Three things", "Four things", "Five thi
 INNER: Final = " " * 8
 
 
-def reasons_text(reasons: Reasons | None, story: Story | None, fixes: Sequence[Fix] = ()) -> list[str]:
+def causes_text(causes: Causes | None, story: Story | None, fixes: Sequence[Fix] = ()) -> list[str]:
     """The lines about a violation's reasons, with the steps where fixes act.
 
     Shows the last `MOST` reasons, and only counts the earlier ones.
     """
-    if reasons is None:
+    if causes is None:
         return []
     sentences = {} if story is None else {sentence.position: sentence.sentence for sentence in story.sentences}
-    count = len(reasons.reasons)
+    count = len(causes.causes)
     acting = {fix.step for fix in fixes if fix.step is not None}
-    lines = [_head(count, reasons.at_once)] if count else []
+    lines = [_head(count, causes.at_once)] if count else []
     if count > MOST:
-        earlier = reasons.reasons[: count - MOST]
+        earlier = causes.causes[: count - MOST]
         lines.append(f"     {plural(len(earlier), 'thing')} by step {span(each.end for each in earlier)}")
-    for reason in reasons.reasons[-MOST:]:
-        lines += _reason(reason, sentences.get(reason.end, ""), acting)
-    if reasons.from_the_start:
-        lines += _after(f"{'':>6}  ", f"and from the start: {_facts(reasons.from_the_start)}")
+    for reason in causes.causes[-MOST:]:
+        lines += _cause_lines(reason, sentences.get(reason.end, ""), acting)
+    if causes.from_the_start:
+        lines += _after(f"{'':>6}  ", f"and from the start: {_facts(causes.from_the_start)}")
     return lines
 
 
@@ -177,7 +177,7 @@ def _head(count: int, at_once: Sequence[int]) -> str:
     return f"  {what} came together{f', and step {span(at_once)} made of them what is wrong' if at_once else ''}:"
 
 
-def _reason(reason: Reason, sentence: str, acting: set[int]) -> list[str]:
+def _cause_lines(reason: Cause, sentence: str, acting: set[int]) -> list[str]:
     way = [step for step in reason.steps if step != reason.end]
     here = acting.intersection(way)
     by = f" By way of {span(way)}{f', where a fix acts at {span(here)}' if here else ''}." if way else ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from isrcheck.checker.results.exploration import OrbitCounts
-from isrcheck.checker.results.story import Alternatives, Fix, Reasons, Story
+from isrcheck.checker.results.story import Alternatives, Causes, Fix, Story
 from isrcheck.model.language.domains import Domain, Value
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.semantics.transition_system import Label
@@ -77,7 +77,7 @@ class Instance:
 
 
 @dataclass(frozen=True)
-class Held:
+class LastHeld:
     """The number of the last state of a trace in which a condition was true (from 1). None if there is no such state.
 
     `what` names the condition, such as "every member of the ISR has the record".
@@ -127,8 +127,8 @@ class InvariantResult:
     `sentence` is the text of the invariant. `canonical` is false if another trace may come earlier in canonical order
     (`checker/trace/canonical.py`), or if the level of the violation was not explored completely. `instance` says for
     which choice of parameters the invariant is false in the last state of the trace. `checked_depth` is the number of
-    levels without a violation, if the search stopped early. `held` is the last state in which the invariant's
-    `last_held` condition was true. `reasons` are the facts behind the violation, with the steps that made them true.
+    levels without a violation, if the search stopped early. `last_held` is the last state in which the invariant's
+    `last_held` condition was true. `causes` are the facts behind the violation, with the steps that made them true.
     `fixes` has fixed designs, each with the step at which it differs from the trace, if there is one. `alternatives`
     are the outcomes with another value of one setting. `story` is the trace in sentences.
     """
@@ -139,8 +139,8 @@ class InvariantResult:
     canonical: bool = True
     instance: Instance | None = None
     checked_depth: int | None = None
-    held: Held | None = None
-    reasons: Reasons | None = field(default=None, repr=False)
+    last_held: LastHeld | None = None
+    causes: Causes | None = field(default=None, repr=False)
     fixes: tuple[Fix, ...] = ()
     alternatives: Alternatives | None = None
     story: Story | None = field(default=None, compare=False, repr=False)
@@ -164,8 +164,10 @@ class InvariantResult:
         return {
             "choice": {} if self.instance is None else dict(self.instance.choice),
             "reads": {} if self.instance is None else dict(self.instance.reads),
-            "last_held": None if self.held is None else {"what": self.held.what, "state": self.held.state},
-            "reasons": None if self.reasons is None else self.reasons.to_json(),
+            "last_held": None
+            if self.last_held is None
+            else {"what": self.last_held.what, "state": self.last_held.state},
+            "reasons": None if self.causes is None else self.causes.to_json(),
             "fixes": [fix.to_json() for fix in self.fixes],
             "alternatives": None if self.alternatives is None else self.alternatives.to_json(),
         }

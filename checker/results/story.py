@@ -161,7 +161,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Reason:
+class Cause:
     """Facts that the step `end` made true.
 
     `steps` has `end` and the earlier steps that `end` depends on, except the steps of earlier reasons. The number of a
@@ -188,24 +188,24 @@ class Need:
 
 
 @dataclass(frozen=True)
-class Reasons:
+class Causes:
     """The reasons why a trace ends in a violation. Each step is in at most one reason.
 
     `at_once` is a chain of steps that ends with the violation. Each step of the chain is the only direct cause of the
-    next step, and the last step is the only direct cause of the violation. `reasons` are the reasons for the first step
+    next step, and the last step is the only direct cause of the violation. `causes` are the reasons for the first step
     of the chain, or for the violation if the chain is empty. `from_the_start` has the facts of the violation that are
     true since the first state. `needs` maps each step to the earlier steps that this step needs directly.
     """
 
     at_once: tuple[int, ...]
-    reasons: tuple[Reason, ...]
+    causes: tuple[Cause, ...]
     from_the_start: tuple[Fact, ...]
     needs: dict[int, tuple[Need, ...]]
 
     def to_json(self) -> dict[str, Any]:
         return {
             "at_once": list(self.at_once),
-            "reasons": [reason.to_json() for reason in self.reasons],
+            "reasons": [reason.to_json() for reason in self.causes],
             "from_the_start": [fact.to_json() for fact in self.from_the_start],
             "needs": {str(k): [need.to_json() for need in needs] for k, needs in self.needs.items()},
         }

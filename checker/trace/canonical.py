@@ -71,14 +71,16 @@ class CanonicalPaths:
 
 def to_violation(levels: Levels, length: int, invariant: str, actors: Sequence[str]) -> Path:
     """The canonical path to a violation of the invariant. It has `length` states, at least 2."""
-    return walked(levels, back(levels, levels.edges_into_violation(length - 1, invariant), length - 1), actors)[0]
+    return canonical_walk(levels, back(levels, levels.edges_into_violation(length - 1, invariant), length - 1), actors)[
+        0
+    ]
 
 
 def to_states(levels: Levels, length: int, targets: Any, actors: Sequence[str]) -> Path:
     """The canonical path of `length` states to one of the targets, which are states in the engine's own form."""
     if length == 1:
         return Path(min(levels.leaves(targets)), ())
-    return walked(levels, back(levels, levels.edges_into(length - 1, targets), length - 1), actors)[0]
+    return canonical_walk(levels, back(levels, levels.edges_into(length - 1, targets), length - 1), actors)[0]
 
 
 def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
@@ -92,7 +94,7 @@ def back(levels: Levels, last: Edges, level: int) -> list[Edges]:
     return chain[::-1]
 
 
-def walked(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
+def canonical_walk(levels: Levels, chain: list[Edges], actors: Sequence[str]) -> tuple[Path, int]:
     """The canonical path through the steps of a chain, and the position of its last state in `chain[-1].targets`.
 
     In the chain of a lasso (`checker/analysis/liveness/lasso.py`), the sources of a level may have two entries for one

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from isrcheck.checker.results.condition_text import LONGEST, Words
-from isrcheck.checker.results.story import Fact, Need, Reason, Reasons
-from isrcheck.checker.trace.trace_evaluation import Walked
+from isrcheck.checker.results.story import Cause, Causes, Fact, Need
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from isrcheck.model.semantics.expressions import Expression, Leaf, has_more_leaves
 
 
@@ -30,27 +30,27 @@ class Made:
     leaf: int
 
 
-def reasons(walked: Walked) -> Reasons | None:
-    """The reasons why `walked.violation` is false at the end of a trace, or None if there is no violation."""
-    if walked.violation is None:
+def causes(evaluated: EvaluatedTrace) -> Causes | None:
+    """The reasons why `evaluated.violation` is false at the end of a trace, or None if there is no violation."""
+    if evaluated.violation is None:
         return None
-    graph = _Graph(walked, Words(walked.trace.variables))
-    facts = walked.decide(walked.violation, walked.length)
-    into = graph.causes(facts, walked.length)
+    graph = _Graph(evaluated, Words(evaluated.trace.variables))
+    facts = evaluated.decide(evaluated.violation, evaluated.length)
+    into = graph.causes(facts, evaluated.length)
     at_once: list[int] = []
     while len(into) == 1 and graph.into[end := next(iter(into))]:
         at_once.insert(0, end)
         into = graph.into[end]
-    seen, found, latest = set(at_once), list[Reason](), {made.what: max(_makers(into, made)) for made in _all(into)}
+    seen, found, latest = set(at_once), list[Cause](), {made.what: max(_makers(into, made)) for made in _all(into)}
     for end in sorted(into):
         steps = graph.backward_slice(end) - seen
         seen |= steps
         # If several steps caused a fact, the fact is told only with the last of these steps. But if a step would have
         # no fact left, it keeps all its facts.
         own = [made for made in into[end] if latest[made.what] == end] or into[end]
-        found.append(Reason(end, tuple(sorted(steps)), graph.facts(own)))
-    start = [Made(atom, walked.length, -1) for atom in facts if walked.since(atom, walked.length) == 1]
-    return Reasons(tuple(at_once), tuple(found), graph.facts(start), graph.needs())
+        found.append(Cause(end, tuple(sorted(steps)), graph.facts(own)))
+    start = [Made(atom, evaluated.length, -1) for atom in facts if evaluated.since(atom, evaluated.length) == 1]
+    return Causes(tuple(at_once), tuple(found), graph.facts(start), graph.needs())
 
 
 Edges = dict[int, list[Made]]
@@ -71,7 +71,7 @@ def _makers(into: Edges, made: Made) -> list[int]:
 class _Graph:
     """The causes of steps. `into` maps each step to the earlier steps that caused values which this step read."""
 
-    walked: Walked
+    evaluated: EvaluatedTrace
     words: Words
     into: dict[int, Edges] = field(default_factory=dict)
     _changes: dict[int, set[int]] = field(default_factory=dict)
@@ -98,9 +98,9 @@ class _Graph:
     def _makers(self, e: Expression, m: int) -> Iterator[tuple[int, int]]:
         """The steps that gave an expression its value in state m, each with a leaf that the step changed."""
         is_value = isinstance(e.value, Leaf) and e.kind != "flag"
-        when = m if is_value else self.walked.since(e, m)
-        for leaf in () if when == 1 else self.walked.reads(e, when):
-            step = self.walked.last_change(leaf, when)
+        when = m if is_value else self.evaluated.since(e, m)
+        for leaf in () if when == 1 else self.evaluated.reads(e, when):
+            step = self.evaluated.last_change(leaf, when)
             if step is not None:
                 yield step, leaf
 
@@ -109,10 +109,10 @@ class _Graph:
         known = self._changes.setdefault(k, set())
         if leaf in known:
             return
-        step, walked, first = self.walked.step(k), self.walked, not known
+        step, evaluated, first = self.evaluated.step(k), self.evaluated, not known
         known.add(leaf)
         edges = self.into.setdefault(k, {})
-        read = [*(walked.decide(step.guard, k - 1) if first else ()), *walked.data(step.updates[leaf], k - 1)]
+        read = [*(evaluated.decide(step.guard, k - 1) if first else ()), *evaluated.data(step.updates[leaf], k - 1)]
         behind: Edges = {}
         yield self._causes(read, k - 1, behind)
         for earlier, causes in behind.items():
@@ -147,11 +147,11 @@ class _Graph:
         return tuple({fact.text: fact for fact in map(self._fact, reversed(list(causes)))}.values())[::-1]
 
     def _fact(self, made: Made) -> Fact:
-        walked, words, e, m = self.walked, self.words, made.what, made.state
-        read = walked.reads(e, m)
-        values = {i: words.is_(i, walked.states[m - 1][i]) for i in (*read, made.leaf) if i >= 0}
+        evaluated, words, e, m = self.evaluated, self.words, made.what, made.state
+        read = evaluated.reads(e, m)
+        values = {i: words.is_(i, evaluated.states[m - 1][i]) for i in (*read, made.leaf) if i >= 0}
         if isinstance(e.value, Leaf):
             text = values[e.value.index]
-        elif has_more_leaves(e, LONGEST) or len(text := words.condition(e, bool(walked.value(e, m)))) > LONGEST:
+        elif has_more_leaves(e, LONGEST) or len(text := words.condition(e, bool(evaluated.value(e, m)))) > LONGEST:
             text = ", ".join(values.values()) if made.leaf < 0 else values[made.leaf]
-        return Fact(text, walked.since(e, m), tuple(words.pair(i, walked.states[m - 1][i]) for i in read))
+        return Fact(text, evaluated.since(e, m), tuple(words.pair(i, evaluated.states[m - 1][i]) for i in read))

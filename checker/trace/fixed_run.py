@@ -18,7 +18,7 @@ from isrcheck.checker.results.result import Step
 from isrcheck.checker.results.state_text import apart, label_text, part_at, text_of
 from isrcheck.checker.results.story import Difference, Fix, Read, Run, Taken
 from isrcheck.checker.trace.step_replay import unmet_requirement
-from isrcheck.checker.trace.trace_evaluation import States, Walked
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace, States
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.model import Model, as_parameter
 from isrcheck.model.semantics.concrete_state import initial_states
@@ -41,17 +41,17 @@ class FixedVersion:
     invariants: dict[str, Any]
 
 
-def fix(walked: Walked, invariant: str, fixed_version: FixedVersion) -> Fix:
+def fix(evaluated: EvaluatedTrace, invariant: str, fixed_version: FixedVersion) -> Fix:
     """The step at which a fixed design differs from a trace that violates an invariant, and how the design differs.
 
     If the fixed design allows the whole trace, the answer has no step.
     """
-    return _Walk(walked, invariant, fixed_version).fix()
+    return _Walk(evaluated, invariant, fixed_version).fix()
 
 
 @dataclass
 class _Walk:
-    walked: Walked
+    evaluated: EvaluatedTrace
     invariant: str
     fixed_version: FixedVersion
     interpreter: Interpreter = field(init=False)
@@ -61,10 +61,10 @@ class _Walk:
     """The initial state of the control, then the steps that it has taken so far, each with the state after it."""
 
     def __post_init__(self) -> None:
-        model, walked = self.fixed_version.model, self.walked
+        model, evaluated = self.fixed_version.model, self.evaluated
         chosen = {n: f for n, f in self.fixed_version.invariants.items() if n == self.invariant}
         self.interpreter = Interpreter(model, chosen)
-        self.here, self.there = Words(walked.trace.variables), Words(tuple(model.domains.items()))
+        self.here, self.there = Words(evaluated.trace.variables), Words(tuple(model.domains.items()))
         theirs = {path: j for j, path in enumerate(self.there.paths)}
         self.shared = tuple((i, theirs[path]) for i, path in enumerate(self.here.paths) if path in theirs)
         first = [self._leaves(state) for state in initial_states(model)]
@@ -73,11 +73,11 @@ class _Walk:
         self.before = self._mattering(1, first[nearest])  # differences from the start on are no effect of a step
 
     def fix(self) -> Fix:
-        for k in range(2, self.walked.length + 1):
+        for k in range(2, self.evaluated.length + 1):
             found = self._step(k)
             if found is not None:
                 return replace(found, step=k, run=self._onward(k))
-        return replace(self._passed(), run=self._run(range(self.walked.length)))
+        return replace(self._passed(), run=self._run(range(self.evaluated.length)))
 
     def _fix(self, how: Any, **said: Any) -> Fix:
         settings = self.fixed_version.model.declared_settings()
@@ -88,7 +88,7 @@ class _Walk:
 
     def _step(self, k: int) -> Fix | None:
         """Takes the step into state k, or returns how the control differs from the trace at this step."""
-        step = self.walked.trace.steps[k - 1]
+        step = self.evaluated.trace.steps[k - 1]
         assert step.label is not None
         named = self._named(step.label)
         reached = list(self._enabled(named))
@@ -123,7 +123,7 @@ class _Walk:
         A change matters if the rest of the trace depends on it. Returns None if there is no such step, or if step k
         makes no change that matters.
         """
-        states, matter = self.walked.states, self.walked.relevant[k - 1]
+        states, matter = self.evaluated.states, self.evaluated.relevant[k - 1]
         if not any(i in matter and states[k - 1][i] != states[k - 2][i] for i, _ in self.shared):
             return None
         same = [n for n, actor in enumerate(self.interpreter.actors) if actor == step.actor]
@@ -152,8 +152,8 @@ class _Walk:
         Skips each step of the trace that the control cannot take in the state that it has reached.
         """
         at: list[int | None] = [*range(k - 1)]
-        for j in range(k, self.walked.length + 1):
-            label = self.walked.trace.steps[j - 1].label
+        for j in range(k, self.evaluated.length + 1):
+            label = self.evaluated.trace.steps[j - 1].label
             assert label is not None
             reached = list(self._enabled(self._named(label)))
             if reached:
@@ -172,11 +172,11 @@ class _Walk:
         last = self.path[-1].state
         holds = self.interpreter.evaluated(last, self.interpreter.invariants).get(self.invariant)
         verdict = None if holds is None else "holds" if holds else "violated"
-        return self._fix("allows", verdict=verdict, enabled=self._only_there(self.walked.length))
+        return self._fix("allows", verdict=verdict, enabled=self._only_there(self.evaluated.length))
 
     def _only_there(self, k: int) -> tuple[str, ...]:
         """The steps possible for the control in its last state, but not for the model of the trace in state k."""
-        here = set(possible(Interpreter(self.walked.model, {}), self.walked.trace.steps[k - 1].state))
+        here = set(possible(Interpreter(self.evaluated.model, {}), self.evaluated.trace.steps[k - 1].state))
         return tuple(name for name in possible(self.interpreter, self.path[-1].state) if name not in here)
 
     # --- differences --------------------------------------------------------------------------------------------------
@@ -185,14 +185,14 @@ class _Walk:
         return self.interpreter.leaves(state)
 
     def _same(self, k: int, i: int, j: int, leaves: tuple[int, ...]) -> bool:
-        return self.here.value(i, self.walked.states[k - 1][i]) == self.there.value(j, leaves[j])
+        return self.here.value(i, self.evaluated.states[k - 1][i]) == self.there.value(j, leaves[j])
 
     def _different(self, k: int, leaves: tuple[int, ...]) -> list[tuple[int, int]]:
         """Those scalars of `shared` in which the control's state differs from state k of the trace."""
         return [(i, j) for i, j in self.shared if not self._same(k, i, j, leaves)]
 
     def _mattering(self, k: int, leaves: tuple[int, ...]) -> set[int]:
-        matter = self.walked.relevant[k - 1]
+        matter = self.evaluated.relevant[k - 1]
         return {i for i, j in self.shared if i in matter and not self._same(k, i, j, leaves)}
 
     def _differences(self, k: int, after: State, new: set[int]) -> Iterator[Difference]:
@@ -201,9 +201,9 @@ class _Walk:
         If both values of a part fit in one line, the part is shown whole. Otherwise, if possible, only the pieces of
         the part that differ are shown.
         """
-        here, there = self.walked.trace.variables, tuple(self.fixed_version.model.domains.items())
+        here, there = self.evaluated.trace.variables, tuple(self.fixed_version.model.domains.items())
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
-            state = self.walked.trace.steps[k - 1].state
+            state = self.evaluated.trace.steps[k - 1].state
             one, other = part_at(here, state, part), part_at(there, after, part)
             whole = part, text_of(*one), text_of(*other)
             rows = [whole] if len(whole[1]) + len(whole[2]) <= LINE else [*apart(part, one, other)] or [whole]
@@ -211,9 +211,9 @@ class _Walk:
 
     def _computed(self, k: int, new: set[int]) -> tuple[Read, ...]:
         """The values from which step k of the trace computed the scalars that differ in the control."""
-        updates = self.walked.step(k).updates
-        reads = dict.fromkeys(x for i in sorted(new) if i in updates for x in self.walked.reads(updates[i], k - 1))
-        return _read(self.walked, self.here, reads, k - 1)
+        updates = self.evaluated.step(k).updates
+        reads = dict.fromkeys(x for i in sorted(new) if i in updates for x in self.evaluated.reads(updates[i], k - 1))
+        return _read(self.evaluated, self.here, reads, k - 1)
 
 
 def possible(interpreter: Interpreter, state: State) -> list[str]:

@@ -10,12 +10,12 @@ from isrcheck.checker.results.result import Exit, Instance, InvariantResult, Pro
 from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.results.story import Story
 from isrcheck.checker.results.text_layout import columns, plural
-from isrcheck.checker.trace.causes import reasons
+from isrcheck.checker.trace.causes import causes
 from isrcheck.checker.trace.lasso_replay import Lasso
 from isrcheck.checker.trace.narration import story
 from isrcheck.checker.trace.refinement_replay import Implementation, widened_story
 from isrcheck.checker.trace.step_replay import Refusal, ReplayOutcome, replay
-from isrcheck.checker.trace.trace_evaluation import Walked, last_held
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace, last_held
 from isrcheck.checker.trace.trace_files import RecordedTrace, decoded, label_of
 from isrcheck.model.language.errors import EvaluationError, UnknownName, nearest
 from isrcheck.model.language.properties import kind_of
@@ -33,7 +33,7 @@ class Replayed:
     not violate anything. `story`
     is None if the model refuses a state. `invariant_result` explains why an invariant is false at the end of the trace,
     or why the specification does not allow the last step. `broken` is the finding on the property that a lasso breaks.
-    `against` says why the trace of a property or a refinement does not show the recorded failure. `walked` is the
+    `against` says why the trace of a property or a refinement does not show the recorded failure. `evaluated` is the
     confirmed trace of a refinement, with the condition that is false at its end. `wider` is a confirmed trace with the
     variables of the model and of the specification. `wider` is None if there is no specification.
     """
@@ -45,7 +45,7 @@ class Replayed:
     invariant_result: InvariantResult | None = None
     broken: PropertyResult | None = None
     against: str | None = None
-    walked: Walked | None = field(default=None, compare=False, repr=False)
+    evaluated: EvaluatedTrace | None = field(default=None, compare=False, repr=False)
     wider: Trace | None = field(default=None, compare=False, repr=False)
 
     def side_by_side(self) -> Replayed:
@@ -209,10 +209,10 @@ def _invariant_result(interpreter: Interpreter, name: str, trace: Trace, trace_s
     """The finding that explains why an invariant is false at the end of a trace."""
     model, predicate = interpreter.model, interpreter.invariants[name]
     instance = Instance(*explain(model, trace.steps[-1].state, predicate))
-    held = last_held(model, predicate, trace, instance)
-    why = reasons(Walked(model, trace, predicate))
+    last_safe = last_held(model, predicate, trace, instance)
+    why = causes(EvaluatedTrace(model, trace, predicate))
     return InvariantResult(
-        "violated", sentence_of(predicate), trace, instance=instance, held=held, reasons=why, story=trace_story
+        "violated", sentence_of(predicate), trace, instance=instance, last_held=last_safe, causes=why, story=trace_story
     )
 
 

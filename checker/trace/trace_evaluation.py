@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-from isrcheck.checker.results.result import Held, Instance, Trace
+from isrcheck.checker.results.result import Instance, LastHeld, Trace
 from isrcheck.checker.results.state_text import text_of
 from isrcheck.model.language.descriptions import SeenState
 from isrcheck.model.language.domains import Flag
@@ -145,7 +145,7 @@ class States:
         return next((k for k in range(m, 1, -1) if states[k - 1][leaf] != states[k - 2][leaf]), None)
 
 
-class Walked(States):
+class EvaluatedTrace(States):
     """A trace with labels, the transitions that its steps take, and the conjunct that is false at its end.
 
     The violated predicate is a function of the model, or a condition over the model's leaves. `system` has all
@@ -202,7 +202,7 @@ def _distinct(found: Iterable[Expression]) -> tuple[Expression, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> Held | None:
+def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instance: Instance) -> LastHeld | None:
     """The last state in which the `last_held` condition of an invariant is true.
 
     Returns None if the invariant has no such condition. If the condition is false in all states of the trace, the
@@ -214,4 +214,4 @@ def last_held(model: Model, predicate: Callable[..., Any], trace: Trace, instanc
     what, holds = words
     last, choice = SeenState(model, trace.steps[-1].state), dict(instance.choice)
     positions = [i for i, s in enumerate(trace.steps, 1) if holds(model, SeenState(model, s.state), last, **choice)]
-    return Held(what, positions[-1] if positions else None)
+    return LastHeld(what, positions[-1] if positions else None)

@@ -12,7 +12,7 @@ from isrcheck.checker.results.state_text import label_text, text_of
 from isrcheck.checker.trace.step_replay import unmet_requirement
 from isrcheck.checker.trace_validation.line_matches import Check, Question, Seen
 from isrcheck.checker.trace_validation.recording_file import Line
-from isrcheck.checker.trace_validation.validation_result import Reason, Refused
+from isrcheck.checker.trace_validation.validation_result import Objection, Refused
 from isrcheck.checker.trace_validation.validation_search import Limits, Node, search
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.model import as_parameter
@@ -67,28 +67,28 @@ class Refusing:
 
     # --- why --------------------------------------------------------------------------------------------------------
 
-    def reasons(self, seen: Seen) -> tuple[Reason, ...]:
+    def reasons(self, seen: Seen) -> tuple[Objection, ...]:
         """At most `REASONS` reasons why a line cannot happen. The reason that is found in the most states comes first.
 
         Examines only the first `INSTANCES` of the instances that the line's step may be. If several states give the
         same reason, its values are from the state with the fewest hidden steps.
         """
-        counted: dict[tuple[str | None, str, str | None], list[Reason]] = {}
+        counted: dict[tuple[str | None, str, str | None], list[Objection]] = {}
         for state in self.states:
             for reason in self._reasons(seen, state):
                 counted.setdefault((reason.label, reason.what, reason.where), []).append(reason)
         return tuple(found[0] for found in sorted(counted.values(), key=len, reverse=True)[:REASONS])
 
-    def _reasons(self, seen: Seen, state: State) -> Iterator[Reason]:
+    def _reasons(self, seen: Seen, state: State) -> Iterator[Objection]:
         if seen.labels is None:
             yield from (_otherwise(None, check, state) for check in seen.checks if check.found(state) != check.value)
             return
         if not seen.labels:
-            yield Reason(None, "there is no such instance")
+            yield Objection(None, "there is no such instance")
         for label in sorted(seen.labels, key=self.order.__getitem__)[:INSTANCES]:
             yield from self._against(label, seen, state)
 
-    def _against(self, label: Label, seen: Seen, state: State) -> Iterator[Reason]:
+    def _against(self, label: Label, seen: Seen, state: State) -> Iterator[Objection]:
         text = label_text(label)
         try:
             after = self.interpreter.step(state, self.order[label])
@@ -96,17 +96,17 @@ class Refusing:
                 yield self._disabled(label, text, state)
                 return
         except EvaluationError as error:
-            yield Reason(text, f"it has no meaning there: {error.what}", error.where)
+            yield Objection(text, f"it has no meaning there: {error.what}", error.where)
             return
         yield from (_otherwise(text, check, after) for check in seen.checks if check.found(after) != check.value)
 
-    def _disabled(self, label: Label, text: str, state: State) -> Reason:
+    def _disabled(self, label: Label, text: str, state: State) -> Objection:
         model = self.interpreter.model
         arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
         unmet = unmet_requirement(model, state, model.actions()[label.action], arguments)
         if unmet is None:
-            return Reason(text, "there is no such instance")
-        return Reason(text, f"it requires {unmet.condition}", unmet.where, unmet.values)
+            return Objection(text, "there is no such instance")
+        return Objection(text, f"it requires {unmet.condition}", unmet.where, unmet.values)
 
     def nearest(self) -> tuple[str, ...]:
         """At most `NEAREST` instances that are enabled in the state with the fewest hidden steps.
@@ -143,7 +143,7 @@ def state_of(question: Question, node: Node) -> State:
     return question.system.decode(leaves)
 
 
-def _otherwise(label: str | None, check: Check, state: State) -> Reason:
+def _otherwise(label: str | None, check: Check, state: State) -> Objection:
     found, wanted = text_of(check.domain, check.found(state)), text_of(check.domain, check.value)
     when = "" if label is None else " then"
-    return Reason(label, f"{check.path} is {found}{when}, and was seen as {wanted}")
+    return Objection(label, f"{check.path} is {found}{when}, and was seen as {wanted}")

@@ -102,23 +102,23 @@ def _no_meaning(asked: Question, node: Node, text: str, label: Any) -> str:
 
 
 def explained(name: str, asked: Question, end: Node) -> Explanation:
-    walked, matched = _walked(asked, end)
+    path_trace, matched = _trace_to(asked, end)
     _require_whole(asked, end)
-    first_violations, unasked = _first_violations(asked.interpreter, [step.state for step in walked.steps])
+    first_violations, unasked = _first_violations(asked.interpreter, [step.state for step in path_trace.steps])
     return Explanation(
-        walked,
-        story(asked.interpreter.model, walked),
+        path_trace,
+        story(asked.interpreter.model, path_trace),
         matched,
         end.hidden,
         end.longest,
         tuple(n for n, state in first_violations.items() if state is None),
         {n: state for n, state in first_violations.items() if state is not None},
         unasked,
-        similar_scenarios(name, walked),
+        similar_scenarios(name, path_trace),
     )
 
 
-def _walked(asked: Question, end: Node) -> tuple[Trace, tuple[MatchedLines, ...]]:
+def _trace_to(asked: Question, end: Node) -> tuple[Trace, tuple[MatchedLines, ...]]:
     """The path to a node as a trace, and the lines that each state explains. The model's own methods check the path."""
     interpreter, path = asked.interpreter, end.path
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
@@ -197,10 +197,10 @@ def _frontier(asked: Question, found: SearchResult, at_most: int) -> Frontier | 
     if not found.furthest:
         return None
     refusing = Refusing(asked, found.furthest)
-    walked, matched = _walked(asked, refusing.nodes[0])
+    path_trace, matched = _trace_to(asked, refusing.nodes[0])
     return Frontier(
-        walked,
-        story(asked.interpreter.model, walked),
+        path_trace,
+        story(asked.interpreter.model, path_trace),
         matched,
         refusing.nodes[0].explained,
         len(refusing.nodes),

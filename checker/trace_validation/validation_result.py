@@ -125,7 +125,7 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Reason:
+class Objection:
     """A reason why a line cannot happen.
 
     There are four kinds of reasons: a requirement is false, a step is undefined, a value differs from the observed
@@ -153,7 +153,7 @@ class Refused:
     """
 
     line: Line
-    reasons: tuple[Reason, ...]
+    reasons: tuple[Objection, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {**_place(self.line), "row": self.line.row, "reasons": [each.to_json() for each in self.reasons]}

@@ -8,7 +8,7 @@ from isrcheck.checker.report.counterexample_text import steps_text
 from isrcheck.checker.results.result import Trace
 from isrcheck.checker.results.story import Story
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural
-from isrcheck.checker.trace_validation.validation_result import Answer, Explanation, Frontier, MatchedLines, Reason
+from isrcheck.checker.trace_validation.validation_result import Answer, Explanation, Frontier, MatchedLines, Objection
 from isrcheck.model.language.model import Model
 from isrcheck.model.semantics.transition_system import shown
 
@@ -96,7 +96,7 @@ def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
     return lines
 
 
-def _reason(reason: Reason) -> list[str]:
+def _reason(reason: Objection) -> list[str]:
     about = "" if reason.label is None else f"{reason.label}: "
     where = "" if reason.where is None else f" ({reason.where})"
     return [f"    {about}{reason.what}{where}", *columns(reason.values, "      ")]

@@ -235,7 +235,7 @@ def test_a_difference_is_reported_with_its_path_in_words() -> None:
     driven = driver.drive(driver.walk(1, 1, 18))
     nameless = [replace(step, actor=None) for step in driven.steps]
     report.add(Outcome("walk 1 of seed 1", driver.model, driven, {}, None))
-    report.shown = Outcome("walk 1 of seed 1", driver.model, driver.drive(driver.walked(nameless)), {}, None)
+    report.shown = Outcome("walk 1 of seed 1", driver.model, driver.drive(driver.along(nameless)), {}, None)
     text = "\n".join(report_text(report))
     assert text.startswith("counter and Kafka 0.0.0: DOES NOT CONFORM: 1 path of 1 path")
     assert re.search(r"n +3 +2$", text, re.MULTILINE)
@@ -259,7 +259,7 @@ def test_a_path_of_which_steps_are_left_out_is_not_driven_to_its_end() -> None:
     driver.mapping.is_possible = lambda model, action, arguments, answer: action == "rest"  # type: ignore[method-assign]
     rests = sum(step.label.action == "rest" for step in path[1:] if step.label)
     report = Report("counter", "0.0.0", {}, 1)
-    report.add(Outcome("scenario x", driver.model, driver.drive(driver.walked(path)), {}, 8))
+    report.add(Outcome("scenario x", driver.model, driver.drive(driver.along(path)), {}, 8))
     assert 0 < rests < 8
     assert (report.outcomes[0].verdict, report.outcomes[0].left_out) == ("not-driven-to-its-end", 8 - rests)
     assert re.search(rf"scenario x +step {rests} of 8 +{8 - rests} steps left out", "\n".join(report_text(report)))
@@ -311,7 +311,7 @@ def test_settings_are_the_reason_only_if_the_steps_before_can_be_taken_without_t
     steps = stepped(path)
     loaded = cast(LoadedModel, SimpleNamespace(cls=Leaping))
     run = Conforming(found.harness, loaded, found.mapping, Report("counter", "0.0.0", {}, 1), True, print)
-    driven = found.drive(found.walked(steps))
+    driven = found.drive(found.along(steps))
     assert driven.difference is not None and driven.taken == len(path)
     outcome = Outcome("scenario x", found.model, driven, {"leaps": True}, len(path))
     assert run.at_kafkas_settings(found, outcome, stepped((*skipped, *path)))[1].verdict == verdict

@@ -142,7 +142,7 @@ def test_the_change_of_make_leader_that_kafka_lacks_is_told_from_kafka(harness: 
     changed = Driver(
         harness, Interpreter(Kraft(**{**model.settings, "equal_version": "keeps-pending"}), {}), kraft_mapping
     )
-    driven = changed.drive(iter(changed.walked(path)))
+    driven = changed.drive(iter(changed.along(path)))
     assert driven.difference is not None
     assert ("replica[0][0].pending", [0, 1, 2], []) in driven.difference.parts
 
@@ -175,7 +175,7 @@ def named(found: Driver, path: Sequence[tuple[str, Mapping[str, Any]]]) -> list[
 def late_answer(harness: Harness, answers: str) -> Driven:
     """Drives the path as far as the model allows. At settings that check answers, the last step is impossible."""
     found = driver(harness, fetch_answer=answers)
-    return found.drive(found.walked(named(found, LATE_ANSWER)))
+    return found.drive(found.along(named(found, LATE_ANSWER)))
 
 
 @pytest.mark.parametrize(
@@ -224,7 +224,7 @@ def test_versions_before_and_after_kafka_18635_are_told_apart(version: str, stay
     """3.9 has eligible leader replicas only in a metadata version for development, and ignores clean stops."""
     with running(built(version)) as process:
         found = driver(process, min_isr=2, shutdowns=1)
-        driven = found.drive(found.walked(named(found, CLEAN_STOP)))
+        driven = found.drive(found.along(named(found, CLEAN_STOP)))
     assert driven.taken == len(CLEAN_STOP)
     if stays:
         assert driven.difference is None
@@ -451,7 +451,7 @@ OUT_OF_RANGE = (
 
 def test_a_follower_whose_leader_has_forgotten_epochs_truncates(harness: Harness) -> None:
     found = driver(harness, log_moves=1)
-    driven = found.drive(found.walked(named(found, OUT_OF_RANGE)))
+    driven = found.drive(found.along(named(found, OUT_OF_RANGE)))
     assert driven.difference is None
     assert driven.taken == len(OUT_OF_RANGE)
 
@@ -474,7 +474,7 @@ CLEARED: Sequence[tuple[str, Mapping[str, Any]]] = (
 
 def test_an_elr_that_was_cleared_stays_in_an_index_of_kafka_which_is_known(harness: Harness) -> None:
     found = driver(harness, **{**kraft_mapping.walks, "replicas": 2, "min_isr_then": 1, "unclean_elections": 1})
-    driven = found.drive(found.walked(named(found, CLEARED)))
+    driven = found.drive(found.along(named(found, CLEARED)))
     assert driven.difference is not None and driven.taken == len(CLEARED)
     ((part, said, has),) = driven.difference.parts
     assert (part, has) == ("state[0]", {**said, "version": said["version"] + 1})

@@ -31,9 +31,9 @@ def same(model: str, settings: dict[str, Any] | None, specification: str, **aske
     assert (orbits.result.verdict, orbits.result.exit_code) == (plain.result.verdict, plain.result.exit_code)
     assert (orbits.states, orbits.steps, orbits.refused) == (plain.states, plain.steps, plain.refused)
     ours, theirs = orbits.result.invariants[orbits.name], plain.result.invariants[plain.name]
-    assert (reported(ours.trace), ours.reasons, ours.canonical) == (
+    assert (reported(ours.trace), ours.causes, ours.canonical) == (
         reported(theirs.trace),
-        theirs.reasons,
+        theirs.causes,
         theirs.canonical,
     )
     for name, outcome in plain.result.liveness.items():

@@ -59,8 +59,8 @@ def test_a_recorded_one_is_told_alike(recorded: dict[str, Path], form: str) -> N
     first = refine("kip-101", SIZES, profile="bare", specification="replicated-log").result.invariants
     expected = first["refines-replicated-log"]
     assert found.invariant_result is not None
-    assert found.invariant_result.reasons is not None
-    assert found.invariant_result.reasons == expected.reasons
+    assert found.invariant_result.causes is not None
+    assert found.invariant_result.causes == expected.causes
     assert found.invariant_result.instance == expected.instance
     reported = run("replay", recorded[form], "--control", "kip-279")
     assert reported.code == 12

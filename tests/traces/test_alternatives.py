@@ -65,14 +65,14 @@ def test_the_known_fixes_are_among_those_that_are_found(tmp_path: Path, name: st
 @pytest.mark.exhaustive
 def test_a_value_that_the_trace_passes_has_a_violation_no_longer_than_it(tmp_path: Path) -> None:
     """Checks some of the values that were dismissed without a search."""
-    scenario, loaded, invariant, walked = walk("v3-unclean-election")
+    scenario, loaded, invariant, evaluated = walk("v3-unclean-election")
     searched = {"controller_write", "unclean", "controller_failover"}
     settings = loaded.cls(**scenario.settings).settings
     others = [(n, v) for n, v in _others(loaded, settings) if n not in searched and n != "elected"]
     for name, value in others[::20]:
         found = check(loaded, {**settings, name: value}, profile="bare", invariants=(invariant,)).invariants[invariant]
         assert found.trace is not None
-        assert found.trace.length <= walked.length
+        assert found.trace.length <= evaluated.length
 
 
 def test_what_was_found_is_told_best_first() -> None:

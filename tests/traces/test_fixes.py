@@ -23,8 +23,8 @@ SCHEMA = json.loads((Path(isrcheck.checker.__file__).parent / "schema.json").rea
 
 
 def found(name: str) -> Fix:
-    scenario, loaded, invariant, walked = walk(name)
-    return fix(walked, invariant, fixed_versions_of(scenario, loaded, {})[0])
+    scenario, loaded, invariant, evaluated = walk(name)
+    return fix(evaluated, invariant, fixed_versions_of(scenario, loaded, {})[0])
 
 
 @pytest.mark.parametrize(
@@ -86,18 +86,18 @@ def test_a_fix_may_allow_every_step_and_go_on() -> None:
 
 @pytest.mark.parametrize("name", ["kip-101", "kip-279", "v1-split-brain", "v3-one-epoch-two-leaders"])
 def test_an_unfixed_design_is_no_fix_of_itself(name: str) -> None:
-    scenario, loaded, invariant, walked = walk(name)
-    same = fixed_version("itself", loaded, scenario.settings, walked.model, loaded.name)
-    reported = fix(walked, invariant, same)
+    scenario, loaded, invariant, evaluated = walk(name)
+    same = fixed_version("itself", loaded, scenario.settings, evaluated.model, loaded.name)
+    reported = fix(evaluated, invariant, same)
     assert (reported.how, reported.verdict, reported.enabled, reported.changes) == ("allows", "violated", (), ())
 
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", one_in(8, VIOLATED))
 def test_every_control_that_ships_parts_from_its_trace_or_heals_it(name: str) -> None:
-    scenario, loaded, invariant, walked = walk(name)
+    scenario, loaded, invariant, evaluated = walk(name)
     for each in fixed_versions_of(scenario, loaded, {}):
-        reported = fix(walked, invariant, each)
+        reported = fix(evaluated, invariant, each)
         assert reported.how != "allows" or reported.verdict == "holds"
 
 

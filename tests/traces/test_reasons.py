@@ -11,9 +11,9 @@ import pytest
 
 from isrcheck import Model, action, check, invariant, number
 from isrcheck.checker.results.condition_text import Words
-from isrcheck.checker.results.story import Reasons
-from isrcheck.checker.trace.causes import reasons
-from isrcheck.checker.trace.trace_evaluation import Walked
+from isrcheck.checker.results.story import Causes
+from isrcheck.checker.trace.causes import causes
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from isrcheck.model.semantics.expressions import add, evaluate, has_more_leaves, leaf
 from isrcheck.model.semantics.tracing import layout
 from tests.kernel.toys import leaves_of
@@ -24,11 +24,11 @@ SOME = ("kip-101", "kip-279", "truncate-to-hw", "v1-split-brain", "v2-two-leader
 SOME += ("v3-one-epoch-two-leaders", "v3-unclean-election", "majority-forgets-its-vote", "alter-isr-lost-response")
 
 
-def found(name: str) -> tuple[Walked, Reasons]:
-    walked = walk(name)[3]
-    reported = reasons(walked)
+def found(name: str) -> tuple[EvaluatedTrace, Causes]:
+    evaluated = walk(name)[3]
+    reported = causes(evaluated)
     assert reported is not None
-    return walked, reported
+    return evaluated, reported
 
 
 @pytest.mark.parametrize(
@@ -44,27 +44,27 @@ def test_the_steps_of_a_trace_are_divided_as_one_does_by_hand(
 ) -> None:
     _, reported = found(name)
     assert list(reported.at_once) == at_once
-    assert [list(reason.steps) for reason in reported.reasons] == steps
+    assert [list(reason.steps) for reason in reported.causes] == steps
 
 
 @pytest.mark.parametrize("name", ["kip-101", "v1-split-brain", "v3-one-epoch-two-leaders"])
 def test_a_check_tells_them_from_the_system_that_it_searched(name: str) -> None:
     scenario, loaded, invariant, _ = walk(name)
     result = check(loaded, scenario.settings, profile="bare", invariants=scenario.invariants, workers=1)
-    assert result.invariants[invariant].reasons == found(name)[1]  # of the trace that is recorded, traced anew
+    assert result.invariants[invariant].causes == found(name)[1]  # of the trace that is recorded, traced anew
 
 
 def assert_divided(name: str) -> None:
-    walked, reported = found(name)
-    divided = [step for reason in reported.reasons for step in reason.steps]
+    evaluated, reported = found(name)
+    divided = [step for reason in reported.causes for step in reason.steps]
     assert len(divided) == len(set(divided)), "each step is in one reason at most"
     assert not set(divided) & set(reported.at_once)
-    assert all(reason.steps[-1] == reason.end for reason in reported.reasons), "an end is the last of its reason"
+    assert all(reason.steps[-1] == reason.end for reason in reported.causes), "an end is the last of its reason"
     assert sorted({*divided, *reported.at_once}) == sorted(reported.needs)
     assert all(need.step < k for k, needs in reported.needs.items() for need in needs), "causes come before"
-    assert all(fact.text for reason in reported.reasons for fact in reason.facts)
+    assert all(fact.text for reason in reported.causes for fact in reason.facts)
     assert all(fact.since == 1 for fact in reported.from_the_start)
-    assert all(2 <= k <= walked.length for k in reported.needs)
+    assert all(2 <= k <= evaluated.length for k in reported.needs)
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -78,28 +78,28 @@ def test_each_step_of_every_recorded_trace_is_in_one_reason_at_most(name: str) -
     assert_divided(name)
 
 
-def havoc(walked: Walked, leaves: list[int], k: int, chance: random.Random) -> list[int]:
+def havoc(evaluated: EvaluatedTrace, leaves: list[int], k: int, chance: random.Random) -> list[int]:
     """A state with random values in all leaves that do not matter from state k on."""
-    bounds = layout(walked.model)[1]
-    matter = walked.relevant[k - 1]
+    bounds = layout(evaluated.model)[1]
+    matter = evaluated.relevant[k - 1]
     return [x if i in matter else chance.randint(bounds[i].low, bounds[i].high) for i, x in enumerate(leaves)]
 
 
 def assert_complete(name: str) -> None:
     """Asserts that with random values in leaves that do not matter, the same steps still lead to the violation."""
-    walked, chance = walk(name)[3], random.Random(name)
-    state = havoc(walked, list(walked.states[0]), 1, chance)
-    for k in range(2, walked.length + 1):
-        step = walked.step(k)
+    evaluated, chance = walk(name)[3], random.Random(name)
+    state = havoc(evaluated, list(evaluated.states[0]), 1, chance)
+    for k in range(2, evaluated.length + 1):
+        step = evaluated.step(k)
         assert evaluate([step.guard], state) == [1], f"step {k}"
         values = evaluate(list(step.updates.values()), state)
         for scalar, value in zip(step.updates, values, strict=True):
             state[scalar] = value
-        matter = walked.relevant[k - 1]
-        assert all(state[i] == walked.states[k - 1][i] for i in matter)
-        state = havoc(walked, state, k, chance)
-    assert walked.violation is not None
-    assert evaluate([walked.violation], state) == [0]
+        matter = evaluated.relevant[k - 1]
+        assert all(state[i] == evaluated.states[k - 1][i] for i in matter)
+        state = havoc(evaluated, state, k, chance)
+    assert evaluated.violation is not None
+    assert evaluate([evaluated.violation], state) == [0]
 
 
 @pytest.mark.parametrize("name", SOME)
@@ -116,11 +116,11 @@ def test_what_is_said_not_to_matter_does_not_in_any_recorded_trace(name: str) ->
 @pytest.mark.parametrize("name", SOME)
 def test_a_condition_has_been_so_since_the_state_that_is_named(name: str) -> None:
     """The test evaluates each atom of each guard in every state."""
-    walked = walk(name)[3]
-    for k in range(2, walked.length + 1):
-        for atom in walked.decide(walked.step(k).guard, k - 1):
-            values = [evaluate([atom], state)[0] for state in walked.states[: k - 1]]
-            since = walked.since(atom, k - 1)
+    evaluated = walk(name)[3]
+    for k in range(2, evaluated.length + 1):
+        for atom in evaluated.decide(evaluated.step(k).guard, k - 1):
+            values = [evaluate([atom], state)[0] for state in evaluated.states[: k - 1]]
+            since = evaluated.since(atom, k - 1)
             assert set(values[since - 1 :]) == {values[-1]}
             assert since == 1 or values[since - 2] != values[-1]
 
@@ -128,31 +128,31 @@ def test_a_condition_has_been_so_since_the_state_that_is_named(name: str) -> Non
 @pytest.mark.parametrize("name", SOME)
 def test_the_atoms_that_decide_a_guard_do_so_alone(name: str) -> None:
     """With the leaves that they read unchanged and all others random, the guard stays true."""
-    walked, chance = walk(name)[3], random.Random(name)
-    bounds = layout(walked.model)[1]
-    for k in range(2, walked.length + 1):
-        guard, state = walked.step(k).guard, walked.states[k - 2]
-        read = set(walked.reads(guard, k - 1))
+    evaluated, chance = walk(name)[3], random.Random(name)
+    bounds = layout(evaluated.model)[1]
+    for k in range(2, evaluated.length + 1):
+        guard, state = evaluated.step(k).guard, evaluated.states[k - 2]
+        read = set(evaluated.reads(guard, k - 1))
         other = [x if i in read else chance.randint(bounds[i].low, bounds[i].high) for i, x in enumerate(state)]
         assert evaluate([guard], other) == [1]
 
 
 def test_a_path_of_no_violation_has_no_reasons() -> None:
-    walked = walk("kip-101")[3]
-    assert reasons(Walked(walked.model, walked.trace, None)) is None
+    evaluated = walk("kip-101")[3]
+    assert causes(EvaluatedTrace(evaluated.model, evaluated.trace, None)) is None
 
 
 def test_scalars_are_called_as_their_leaves_are() -> None:
     """This holds for keys that are their own text. Both list a state's scalars in the same order."""
     for name in ("kip-101", "v3-one-epoch-two-leaders"):
-        walked = walk(name)[3]
-        words = Words(walked.trace.variables)
-        assert [leaf.path for leaf in layout(walked.model)[1]] == list(words.paths)
+        evaluated = walk(name)[3]
+        words = Words(evaluated.trace.variables)
+        assert [leaf.path for leaf in layout(evaluated.model)[1]] == list(words.paths)
 
 
 def test_facts_are_told_as_people_write_them() -> None:
     _, reported = found("v3-stale-high-watermark")
-    assert [[fact.text for fact in reason.facts] for reason in reported.reasons] == [
+    assert [[fact.text for fact in reason.facts] for reason in reported.causes] == [
         ["log[0][1].length = 0", "up has 1"],
         ["committed[0].records.length = 1"],
         ["state[0].leader = 1"],
@@ -200,8 +200,8 @@ def test_a_trace_may_be_longer_than_calls_within_calls_are_deep() -> None:
     outcome = check(Chain).invariants["is-small"]
     assert outcome.trace is not None
     assert outcome.trace.length == 901 > sys.getrecursionlimit() / 2
-    assert outcome.reasons is not None
-    assert outcome.reasons.at_once == tuple(range(3, 902)), "what rests on nothing but the start is step 2"
+    assert outcome.causes is not None
+    assert outcome.causes.at_once == tuple(range(3, 902)), "what rests on nothing but the start is step 2"
 
 
 def test_a_condition_that_is_much_too_long_is_not_written_out() -> None:

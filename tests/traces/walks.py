@@ -10,7 +10,7 @@ from isrcheck.checker.analysis.replay import replay
 from isrcheck.checker.registry.loader import LoadedModel, load_model_class
 from isrcheck.checker.scenarios.collection import one
 from isrcheck.checker.scenarios.scenario import Scenario
-from isrcheck.checker.trace.trace_evaluation import Walked
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from tests.scenarios.shipped import FOLDERS
 
 # Of invariants: a lasso, which claims a property, ends in no state that is worse than another.
@@ -22,11 +22,11 @@ VIOLATED: Final = sorted(
 
 
 @cache
-def walk(name: str) -> tuple[Scenario, LoadedModel, str, Walked]:
+def walk(name: str) -> tuple[Scenario, LoadedModel, str, EvaluatedTrace]:
     """A scenario with its model, the invariant that its recorded trace violates, and that trace."""
     scenario = one(str(FOLDERS[name]))
     loaded = load_model_class(scenario.specification())
     (replayed,) = replay(FOLDERS[name] / "trace.itf.json", loaded)
     invariant = replayed.recorded.name or ""
     model = loaded.cls(**scenario.settings)
-    return scenario, loaded, invariant, Walked(model, replayed.outcome.trace, loaded.invariants[invariant])
+    return scenario, loaded, invariant, EvaluatedTrace(model, replayed.outcome.trace, loaded.invariants[invariant])

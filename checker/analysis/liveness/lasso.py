@@ -32,7 +32,7 @@ from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.kernel.compiled import Integers
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.results.exploration import Edges, Path
-from isrcheck.checker.trace.canonical import walked
+from isrcheck.checker.trace.canonical import canonical_walk
 
 EXACT: Final = 1 << 20
 """If a search could visit more nodes (states with two sets of obligations) than this, it may miss a shortest cycle."""
@@ -120,7 +120,7 @@ class Lassos:
         for k in range(length - 1, 0, -1):
             edges, inside, before = self._back(distance, k, inside, before)
             chain.append(edges)
-        path, at = walked(self._levels, chain[::-1], self._actors)
+        path, at = canonical_walk(self._levels, chain[::-1], self._actors)
         return path, int(last[at])
 
     def _back(self, distance: Integers, k: int, inside: Integers, before: Words) -> tuple[Edges, Integers, Words]:

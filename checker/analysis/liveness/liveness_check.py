@@ -19,7 +19,7 @@ from isrcheck.checker.analysis.liveness.region import Allowance, Flags, Promises
 from isrcheck.checker.analysis.liveness.region_builder import Builder, flag, members
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.results.exploration import Edges, Path
-from isrcheck.checker.trace.canonical import back, walked
+from isrcheck.checker.trace.canonical import back, canonical_walk
 from isrcheck.model.language.fairness import Obligation
 from isrcheck.model.semantics.transition_system import Question
 
@@ -54,7 +54,7 @@ def _path(levels: NativeLevels, level: int, leaving: Sequence[Sequence[Any]], ac
     sources, source = np.unique(rows, axis=0, return_inverse=True)
     targets, target = np.unique(after, axis=0, return_inverse=True)
     last = Edges(sources, targets, source.reshape(-1), label, target.reshape(-1))
-    return walked(levels, back(levels, last, level), actors)[0]
+    return canonical_walk(levels, back(levels, last, level), actors)[0]
 
 
 COMPONENT: Final = 24

@@ -17,10 +17,10 @@ from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.results.exploration import Path
 from isrcheck.checker.results.result import EvaluationFailure, Exit, InvariantResult, Result, Trace
 from isrcheck.checker.results.story import Story
-from isrcheck.checker.trace.canonical import CanonicalPaths, back, walked
+from isrcheck.checker.trace.canonical import CanonicalPaths, back, canonical_walk
 from isrcheck.checker.trace.narration import story
 from isrcheck.checker.trace.refinement_replay import Implementation, widened, widened_story
-from isrcheck.checker.trace.trace_evaluation import Walked
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from isrcheck.model.language.domains import Domain
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.semantics.concrete_values import State
@@ -53,7 +53,7 @@ class Refined:
     beside: tuple[State, ...] = ()
     refused: tuple[Change, ...] = ()
     lassos: dict[str, tuple[State, ...]] = field(default_factory=dict)
-    walked: Walked | None = field(default=None, repr=False)
+    evaluated: EvaluatedTrace | None = field(default=None, repr=False)
     """The trace to a refused step, and a condition that this step makes false. None if no step is refused.
 
     Explanations of the refused step start from this condition.
@@ -160,7 +160,7 @@ class Verdicts:
         answer.beside = tuple(self.implementation.stands_for(state) for state in states)
         answer.refused = self._changes(answer.beside)
         result, allowed = answer.result, self.watching.allowed
-        result.invariants[answer.name], answer.walked = refused_step(
+        result.invariants[answer.name], answer.evaluated = refused_step(
             self.implementation, allowed, answer.specification, shown, refused.whole
         )
         result.verdict, result.exit_code = "violated", Exit.VIOLATED
@@ -170,7 +170,7 @@ class Verdicts:
         if refused.edges is None:
             assert refused.targets is not None
             return Path(min(levels.leaves(refused.targets)), ())
-        return walked(levels, back(levels, refused.edges, refused.level - 1), self.paths.actors)[0]
+        return canonical_walk(levels, back(levels, refused.edges, refused.level - 1), self.paths.actors)[0]
 
     def _changes(self, beside: tuple[State, ...]) -> tuple[Change, ...]:
         allowed = self.watching.allowed

@@ -18,10 +18,10 @@ from isrcheck.checker.analysis.refinement.specification_steps import Allowed
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.results.result import Instance, InvariantResult, Trace
 from isrcheck.checker.results.state_text import differences, parts
-from isrcheck.checker.trace.causes import reasons
+from isrcheck.checker.trace.causes import causes
 from isrcheck.checker.trace.narration import story
 from isrcheck.checker.trace.refinement_replay import Implementation
-from isrcheck.checker.trace.trace_evaluation import Walked
+from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from isrcheck.model.language.refinements import traced
 from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics.concrete_state import explain, said
@@ -111,21 +111,21 @@ def sentence_of(specification: str) -> str:
 
 def refused_step(
     implementation: Implementation, allowed: Allowed, specification: str, trace: Trace, canonical: bool = True
-) -> tuple[InvariantResult, Walked | None]:
-    """The finding for a replayed trace, and the trace with a condition that its last step makes false (see `_walked`).
+) -> tuple[InvariantResult, EvaluatedTrace | None]:
+    """The result for a replayed trace, and the trace with a condition that its last step falsifies (see `_evaluated`).
 
     The second result is None for a trace of one state.
     """
-    walked = _walked(implementation, allowed, trace)
-    why = None if walked is None else reasons(walked)
+    evaluated = _evaluated(implementation, allowed, trace)
+    why = None if evaluated is None else causes(evaluated)
     of = _instance(implementation, trace)
     words = sentence_of(specification)
     return InvariantResult(
-        "violated", words, trace, canonical, of, reasons=why, story=story(implementation.model, trace)
-    ), walked
+        "violated", words, trace, canonical, of, causes=why, story=story(implementation.model, trace)
+    ), evaluated
 
 
-def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> Walked | None:
+def _evaluated(implementation: Implementation, allowed: Allowed, trace: Trace) -> EvaluatedTrace | None:
     """The trace, and the condition that the first scalar whose change is refused still has its old value.
 
     The last step makes this condition false, so explanations start from it. Returns None for a trace of one state.
@@ -137,7 +137,7 @@ def _walked(implementation: Implementation, allowed: Allowed, trace: Trace) -> W
     leaf = refused_leaves(allowed, old, new)[0]
     nodes, _ = traced(implementation.model, implementation.specification.model, implementation.mapping)
     kept = e.eq(nodes[leaf], e.constant(nodes[leaf].kind, beside[0][leaf]))
-    return Walked(implementation.model, trace, kept)
+    return EvaluatedTrace(implementation.model, trace, kept)
 
 
 def _instance(implementation: Implementation, trace: Trace) -> Instance | None:

@@ -171,7 +171,7 @@ class StoredPaths:
         for level in range(length - 1, 0, -1):
             slices.append(self._slice(level, question))
             question = {"into": slices[-1]}
-        return self._walked(slices[::-1], length, last)
+        return self._canonical_walk(slices[::-1], length, last)
 
     def _slice(self, level: int, question: Question) -> Entries:
         """Finds the cone of a level, and returns the entries of its files. Small parts are written into one file."""
@@ -188,7 +188,7 @@ class StoredPaths:
 
     # --- forwards ---------------------------------------------------------------------------------------------------
 
-    def _walked(self, slices: list[Entries], length: int, last: Question) -> Path:
+    def _canonical_walk(self, slices: list[Entries], length: int, last: Question) -> Path:
         """The path that begins in the least state of the first cone, and has the fewest changes of actor from there.
 
         If several steps allow this number of changes, the path takes the first step in the order of the transitions.

@@ -162,7 +162,7 @@ class Walking:
         The data are the possible next steps with their changes, the numbers of the disabled instances, and the values
         of the invariants, goals, bounds and constraints.
         """
-        trace = self._walked(path)
+        trace = self._trace(path)
         here = trace.steps[path.at].state
         truth = self.interpreter.evaluated(here, self.interpreter.invariants)
         choices = [self._choice(here, truth, number, after) for number, after in self.interpreter.steps(here)]
@@ -191,7 +191,7 @@ class Walking:
             return {}
         return {self.beside.name: self.beside.allows(*_into(trace, at))}
 
-    def _walked(self, path: Path) -> Trace:
+    def _trace(self, path: Path) -> Trace:
         if path.initial >= len(self.initial):
             there = plural(len(self.initial), "initial state")
             raise Unanswerable(f"there is no initial state {path.initial}; the model has {there}, counted from 0")
@@ -269,7 +269,7 @@ class Walking:
         if not _is_number(number):
             raise Unanswerable("name an instance by its number")
         self._require_instance(number)
-        here, label = self._walked(path).steps[path.at].state, self.interpreter.labels[number]
+        here, label = self._trace(path).steps[path.at].state, self.interpreter.labels[number]
         about = {"instance": number, "text": label_text(label), "where": None, "values": []}
         try:
             if self.interpreter.step(here, number) is not None:
@@ -290,7 +290,7 @@ class Walking:
             return self._refused(path, self.beside)
         if not isinstance(name, str) or name not in self.interpreter.invariants:
             raise Unanswerable("name an invariant of the model")
-        trace, predicate = self._walked(path), self.interpreter.invariants[name]
+        trace, predicate = self._trace(path), self.interpreter.invariants[name]
         here = trace.steps[path.at].state
         try:
             if holds(self.model, here, predicate).value:
@@ -305,7 +305,7 @@ class Walking:
 
         If the specification allows the step, or if this is not known, `reason` says so.
         """
-        old, new = _into(self._walked(path), path.at)
+        old, new = _into(self._trace(path), path.at)
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):
             case True:
@@ -318,12 +318,12 @@ class Walking:
 
     def whole(self, path: Path) -> list[tuple[str, str]]:
         """Every part of a path's current state, with its value as text."""
-        shown = self._shown(self._walked(path))
+        shown = self._shown(self._trace(path))
         return [*parts(shown.variables, shown.steps[path.at].state)]
 
     def changes(self, path: Path) -> list[tuple[str, str]]:
         """The changes in the step to a path's current state, each as `old -> new`; none for an initial state."""
-        shown = self._shown(self._walked(path))
+        shown = self._shown(self._trace(path))
         steps = shown.steps[max(path.at - 1, 0) : path.at + 1]
         found = differences(shown.variables, steps[0].state, steps[-1].state)
         return [(part, f"{old} -> {new}") for part, old, new in found]
@@ -336,11 +336,11 @@ class Walking:
         """
         if not isinstance(text, str) or not text.strip():
             raise Unanswerable("write an expression, such as s.quorum.isr")
-        return {"values": evaluated(self.model, [step.state for step in self._walked(path).steps], text)}
+        return {"values": evaluated(self.model, [step.state for step in self._trace(path).steps], text)}
 
     def saved(self, path: Path) -> dict[str, Any]:
         """The path as the text of an ITF file, which `isrcheck show` and the explorer can read."""
-        return {"content": as_text(to_itf(self._walked(path), self.loaded.name, self.model.settings, "path"))}
+        return {"content": as_text(to_itf(self._trace(path), self.loaded.name, self.model.settings, "path"))}
 
     # --- traces -----------------------------------------------------------------------------------------------------
 

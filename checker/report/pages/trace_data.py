@@ -17,14 +17,14 @@ from dataclasses import replace
 from string import ascii_lowercase
 from typing import Any
 
-from isrcheck.checker.report.counterexample_text import choice_text, held_text
+from isrcheck.checker.report.counterexample_text import choice_text, last_held_text
 from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.report.pages.story_data import story
 from isrcheck.checker.report.result_text import violated
 from isrcheck.checker.report.story_text import alternatives_text, fix_text, span, who
 from isrcheck.checker.results.result import Instance, InvariantResult, PropertyResult, Result, Step, Trace
 from isrcheck.checker.results.state_text import data_text
-from isrcheck.checker.results.story import Fix, Reasons, Run
+from isrcheck.checker.results.story import Causes, Fix, Run
 from isrcheck.checker.trace.replay_result import Replayed
 from isrcheck.model.language.model import Model
 from isrcheck.model.semantics.interpreter import Interpreter
@@ -93,18 +93,18 @@ def falsified(name: str, outcome: InvariantResult) -> dict[str, Any]:
     about = {
         "name": name,
         "sentence": outcome.sentence,
-        "notes": [line.strip() for line in held_text(outcome)],
-        "reasons": _reasons(outcome.reasons),
-        "needs": {} if outcome.reasons is None else outcome.reasons.to_json()["needs"],
+        "notes": [line.strip() for line in last_held_text(outcome)],
+        "reasons": _causes(outcome.causes),
+        "needs": {} if outcome.causes is None else outcome.causes.to_json()["needs"],
         "fixes": [_fix(fix) for fix in outcome.fixes],
         "alternatives": "\n".join(line[2:] for line in alternatives_text(outcome.alternatives)),
     }
     return about | instance_data(outcome.instance, outcome.trace)
 
 
-def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
+def _causes(causes: Causes | None) -> dict[str, Any] | None:
     """The reasons for a violation as data of a page: each has a letter, its steps, and its facts in words."""
-    if reasons is None:
+    if causes is None:
         return None
     each_reason = [
         {
@@ -114,10 +114,10 @@ def _reasons(reasons: Reasons | None) -> dict[str, Any] | None:
             "facts": [fact.text for fact in reason.facts],
             "way": span(step for step in reason.steps if step != reason.end),
         }
-        for i, reason in enumerate(reasons.reasons)
+        for i, reason in enumerate(causes.causes)
     ]
-    start = [fact.text for fact in reasons.from_the_start]
-    return {"at_once": list(reasons.at_once), "each": each_reason, "from_the_start": start}
+    start = [fact.text for fact in causes.from_the_start]
+    return {"at_once": list(causes.at_once), "each": each_reason, "from_the_start": start}
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
