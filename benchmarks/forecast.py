@@ -13,7 +13,7 @@ import statistics
 from typing import Any
 
 from isrcheck.checker.analysis.check import check
-from isrcheck.checker.results.size_estimate import forecast
+from isrcheck.checker.results.size_estimate import estimated_size
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 SHARES = (0.25, 0.5, 0.6, 0.75)
@@ -62,7 +62,7 @@ def levels_of(model: str, settings: dict[str, Any]) -> list[int]:
 
 def evaluated(levels: list[int], known: int) -> tuple[str, float | None]:
     """Whether the true number is in the range forecast from the first `known` levels, and the width of this range."""
-    expected = forecast(levels[:known])
+    expected = estimated_size(levels[:known])
     if expected is None:
         return "-", None
     inside = expected.low <= sum(levels) <= expected.high

@@ -50,11 +50,11 @@ class ScenarioItem(pytest.Item):
         assert_as_recorded(read(self.path.parent, self.config.rootpath))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        from isrcheck.checker.results.errors import failure_of
+        from isrcheck.checker.results.errors import command_error
 
         if isinstance(excinfo.value, AssertionError):
             return str(excinfo.value)
-        failure = failure_of(excinfo.value)
+        failure = command_error(excinfo.value)
         return super().repr_failure(excinfo) if failure is None else failure.message
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -15,7 +15,7 @@ from isrcheck.checker.engines.explicit import large_search
 from isrcheck.checker.engines.explicit.search import search
 from isrcheck.checker.report.result_text import report
 from isrcheck.checker.results.exploration import Limits, Progress
-from isrcheck.checker.results.size_estimate import forecast
+from isrcheck.checker.results.size_estimate import estimated_size
 from tests.cli.running import counter
 from tests.kernel.toys import grid
 
@@ -24,17 +24,17 @@ BELL = [math.comb(40, k) for k in range(41)]
 
 
 def test_the_band_holds_the_truth_of_a_bell_once_its_growth_has_slowed_down() -> None:
-    reported = {n: forecast(BELL[:n]) for n in range(18, 41)}
+    reported = {n: estimated_size(BELL[:n]) for n in range(18, 41)}
     for n, expected in reported.items():
         assert expected is not None, n
         assert expected.low <= 2**40 <= expected.high <= 10 * expected.low
 
 
 def test_nothing_is_told_where_it_would_be_a_guess() -> None:
-    assert forecast([1, 3, 9, 27]) is None  # too few
-    assert forecast([3**k for k in range(30)]) is None  # growth does not slow down
-    assert forecast(BELL[:10]) is None  # nearly everything is yet to come
-    assert forecast([]) is None
+    assert estimated_size([1, 3, 9, 27]) is None  # too few
+    assert estimated_size([3**k for k in range(30)]) is None  # growth does not slow down
+    assert estimated_size(BELL[:10]) is None  # nearly everything is yet to come
+    assert estimated_size([]) is None
 
 
 def test_a_run_that_does_not_finish_tells_it() -> None:
@@ -56,7 +56,7 @@ def test_a_run_that_stops_early_tells_nothing(tmp_path: Path) -> None:
 
 def test_progress_shows_it() -> None:
     look = Progress(31, 2**39, 2**41, 500, 20, 3 * 2**20, 100.0, "", tuple(BELL[:30]))
-    expected = forecast(BELL[:30])
+    expected = estimated_size(BELL[:30])
     assert expected is not None
     low, high = (round(100 * n / 2**39) for n in (expected.low, expected.high))
     assert counts(look).endswith(f", forecast {expected.low:,} to {expected.high:,} in all, {low} to {high} s")
@@ -71,14 +71,14 @@ def test_many_levels_cost_a_few_fits(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(np, "polyfit", noted)
     levels = [round(1000 * math.exp(-(((k - 2000) / 900) ** 2))) + 1 for k in range(3000)]
-    forecast(levels)
+    estimated_size(levels)
     assert 40 < len(fits) <= 48 and 200 < max(fits) < 256
 
 
 def test_a_search_of_many_levels_forecasts_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[int]()
     monkeypatch.setattr(large_search, "_needs_table", lambda *question: True)
-    monkeypatch.setattr(large_search, "forecast", lambda levels: asked.append(len(levels)))
+    monkeypatch.setattr(large_search, "estimated_size", lambda levels: asked.append(len(levels)))
     found, _ = search(grid([1000, 2]), keep_going=True, deadlock=False, limits=Limits(), report=None, small=0)
     assert len(found.levels) == 1001
     assert 10 < len(asked) < 300

@@ -18,7 +18,7 @@ from benchmarks.cluster.reading import Raw, Reading
 from benchmarks.cluster.run import Runner
 from benchmarks.cluster.running import Cluster, cluster
 from isrcheck.checker.registry.loader import load_model_class
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 from isrcheck.checker.trace_validation.recording_file import read
 from isrcheck.checker.trace_validation.validate import validate
@@ -51,7 +51,7 @@ def record_all(runs: int, seed: int, out: Path) -> None:
         for number in range(runs):
             try:
                 record(running, number, seed, out)
-            except Failure as failure:
+            except CommandError as failure:
                 print(f"{number}: not recorded: {failure.message}", flush=True)
                 running.heal()
 
@@ -80,7 +80,7 @@ def main() -> None:
         if not asked.again:
             record_all(asked.runs, asked.seed, asked.out)
         compare_all_with_fixes(asked.out)
-    except Failure as failure:
+    except CommandError as failure:
         parser.exit(int(failure.code), f"{failure.message}\n")
     except KeyboardInterrupt:
         parser.exit(int(Exit.INTERRUPTED), f"interrupted; --again explains what is in {asked.out}\n")

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.cluster.running import Cluster, cluster
 from benchmarks.cluster.tries import FINDINGS, Outcome, Try, Way
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 
 
@@ -25,7 +25,7 @@ def tried(running: Cluster, finding: str, number: int, way: Way, out: Path | Non
     one: Try = FINDINGS[finding](running, f"loss{number}", way)
     try:
         outcome = one.drive()
-    except Failure as failure:
+    except CommandError as failure:
         print(f"{number}: not brought about: {failure.message}; {'; '.join(one.run.done)}", flush=True)
         running.heal()
         return None
@@ -72,7 +72,7 @@ def main() -> None:
         with TemporaryDirectory(prefix="isrcheck-") as folder, cluster(Path(folder) / "cluster", True) as running:
             for number in range(asked.tries):
                 found.append(tried(running, asked.finding, number, way, asked.out))
-    except Failure as failure:
+    except CommandError as failure:
         parser.exit(int(failure.code), f"{failure.message}\n")
     except KeyboardInterrupt:
         print("interrupted; of the tries that ended:", flush=True)

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from benchmarks.cluster.proxy import Proxy
 from isrcheck.checker.conformance.harness_build import java
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 
 SOURCES: Final = Path(__file__).parent / "java"
@@ -67,10 +67,10 @@ def classpath() -> str:
     if not jar.is_file() or any(each.stat().st_mtime > jar.stat().st_mtime for each in sources):
         maven = shutil.which("mvn")
         if maven is None:
-            raise Failure("mvn cannot be run here; install a JDK of version 17 or later and Maven", Exit.OUTPUT)
+            raise CommandError("mvn cannot be run here; install a JDK of version 17 or later and Maven", Exit.OUTPUT)
         done = subprocess.run([maven, "-q", "-B", "package"], cwd=SOURCES, capture_output=True, text=True, check=False)
         if done.returncode:
-            raise Failure(f"Maven could not build the operator: {done.stdout[-300:]}", Exit.OUTPUT)
+            raise CommandError(f"Maven could not build the operator: {done.stdout[-300:]}", Exit.OUTPUT)
     return os.pathsep.join([str(jar), (TARGET / "classpath.txt").read_text().strip()])
 
 
@@ -100,15 +100,15 @@ class Operator:
         self.process.stdin.flush()
         line = self.process.stdout.readline()
         if not line:
-            raise Failure("the operator has ended", Exit.OUTPUT)
+            raise CommandError("the operator has ended", Exit.OUTPUT)
         answer: dict[str, Any] = json.loads(line)
         return answer
 
     def must(self, op: str, **arguments: Any) -> dict[str, Any]:
-        """The answer to a request. Raises `Failure` if the request failed."""
+        """The answer to a request. Raises `CommandError` if the request failed."""
         answer = self.ask(op, **arguments)
         if "error" in answer:
-            raise Failure(f"{op}: {answer['error']}", Exit.OUTPUT)
+            raise CommandError(f"{op}: {answer['error']}", Exit.OUTPUT)
         return answer
 
 
@@ -213,11 +213,11 @@ def _ends_with_us() -> None:
 
 
 def waited_for(what: str, condition: Any, seconds: float = PATIENCE, every: float = 0.2) -> None:
-    """Waits until a condition holds, and checks it every `every` seconds. Raises `Failure` after `seconds`."""
+    """Waits until a condition holds, and checks it every `every` seconds. Raises `CommandError` after `seconds`."""
     until = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > until:
-            raise Failure(f"waited {seconds:.0f} s for {what}", Exit.OUTPUT)
+            raise CommandError(f"waited {seconds:.0f} s for {what}", Exit.OUTPUT)
         time.sleep(every)
 
 

@@ -27,7 +27,7 @@ from isrcheck.model.language.model import Model
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.semantics.expressions import Expression
 from isrcheck.model.semantics.interpreter import Interpreter
-from isrcheck.model.semantics.tracing import askable, trace
+from isrcheck.model.semantics.tracing import applicable_properties, trace
 from isrcheck.model.semantics.transition_system import TransitionSystem
 
 DEPTH: Final = 20
@@ -133,7 +133,7 @@ def check(
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
     loaded, instance, begins_with = resolved(model, settings or {}, profile)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         chosen = loaded.chosen(None if invariants is None else tuple(invariants))
         properties = properties_of(loaded, instance, liveness, fairness)
         system = trace(instance, chosen, properties)
@@ -168,11 +168,11 @@ def check(
             if properties:
                 tell("liveness")
                 asking = time.perf_counter()
-                from isrcheck.checker.analysis.liveness.liveness_verdicts import Promised
+                from isrcheck.checker.analysis.liveness.liveness_verdicts import PropertyChecker
 
-                Promised(builder, fairness, within).add_to(result, paths, began)
+                PropertyChecker(builder, fairness, within).add_to(result, paths, began)
                 exploration.seconds["liveness"] = time.perf_counter() - asking
-    result.unasked = loaded.unasked() if invariants is None else []
+    result.unchecked = loaded.unchecked() if invariants is None else []
     compare = {"symmetry": compared} if symmetry else {}
     result.seconds = {"trace": traced, **compare, "compile": 0.0, **exploration.seconds}
     if exploration.stopped in ("states", "memory", "time", "interrupt") and result.counted:
@@ -191,17 +191,17 @@ def properties_of(
     """
     if names:
         fairness.require_known(model)
-    return asked_of(loaded, model, names)
+    return named_properties(loaded, model, names)
 
 
-def asked_of(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
+def named_properties(loaded: LoadedModel, model: Model, names: Sequence[str]) -> dict[str, Callable[[Any, Any], Any]]:
     """Returns the same properties as `properties_of`, but does not check the names of actions in a `Fairness`.
 
     `isrcheck refine` needs this for the properties of a specification, because its fairness options name actions of the
     model, not of the specification.
     """
     named = loaded.asked(set(names) - {"all"})
-    return named | askable(model, loaded.asked(names)) if "all" in names else named
+    return named | applicable_properties(model, loaded.asked(names)) if "all" in names else named
 
 
 def _limits(engine: str, limits: Limits) -> Limits:
@@ -244,7 +244,7 @@ def resolved(
     if isinstance(model, Model):
         _require_nothing_over(settings, profile)
         return loaded_of(type(model)), model, None
-    with blaming(model.origin):
+    with blaming(model.source_file):
         name = profile_of(model, profile)
         return model, begun(model, name, settings), name
 

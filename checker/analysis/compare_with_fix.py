@@ -18,7 +18,7 @@ from isrcheck.checker.trace.fixed_run import FixedVersion, fix
 from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from isrcheck.model.language.errors import ModelError, UnknownName
 from isrcheck.model.language.model import Model
-from isrcheck.model.language.text_conditions import is_written
+from isrcheck.model.language.text_conditions import is_condition_text
 from isrcheck.model.semantics.transition_system import shown
 
 
@@ -26,7 +26,7 @@ def fixed_version(
     name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: Model, broken_name: str
 ) -> FixedVersion:
     """A control: the fixed model at its settings, with its differences from the model of the trace."""
-    with blaming(fixed.origin):
+    with blaming(fixed.source_file):
         model = fixed.cls(**settings)
     here, there = broken.settings, model.settings
     changes = [(n, shown(here[n]), shown(there[n])) for n in here if n in there and here[n] != there[n]]
@@ -44,7 +44,9 @@ def compare_with_fixes(
     """
     if outcome.trace is None or outcome.causes is None or not fixed_versions:
         return outcome
-    asked = {name: predicate} if is_written(name) else {}  # an invariant given as text is not among the control's own
+    asked = (
+        {name: predicate} if is_condition_text(name) else {}
+    )  # an invariant given as text is not among the control's own
     fixed_versions = [replace(each, invariants={**each.invariants, **asked}) for each in fixed_versions]
     return with_fixes(outcome, name, EvaluatedTrace(model, outcome.trace, predicate), fixed_versions)
 

@@ -15,7 +15,7 @@ from isrcheck.checker.analysis.compare_with_fix import fixed_version
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Result
-from isrcheck.checker.results.story import Alternative, Alternatives
+from isrcheck.checker.results.story import FixSearch, TriedValue
 from isrcheck.checker.trace.fixed_run import fix
 from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from isrcheck.model.language.errors import ModelError
@@ -24,7 +24,7 @@ from isrcheck.model.language.settings import Setting
 from isrcheck.model.semantics.transition_system import shown
 
 
-def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Limits) -> Alternatives:
+def search_fixes(result: Result, invariant: str, loaded: LoadedModel, limits: Limits) -> FixSearch:
     """Tries each other value of each setting that is boolean or has choices, one change at a time.
 
     Returns how many values still allow the trace with its violation, and the outcome of the search for each remaining
@@ -33,7 +33,7 @@ def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Li
     outcome, model = result.invariants[invariant], loaded.cls(**result.settings)
     assert outcome.trace is not None
     evaluated = EvaluatedTrace(model, outcome.trace, loaded.invariants[invariant])
-    passing, tried = 0, list[Alternative]()
+    passing, tried = 0, list[TriedValue]()
     for name, value in _others(loaded, result.settings):
         settings = {**result.settings, name: value}
         try:
@@ -44,7 +44,7 @@ def alternatives(result: Result, invariant: str, loaded: LoadedModel, limits: Li
             passing += 1
         else:
             tried.append(_searched(name, value, check(loaded, settings, **_question(invariant, limits)), result))
-    return Alternatives(outcome.trace.length, passing, tuple(tried))
+    return FixSearch(outcome.trace.length, passing, tuple(tried))
 
 
 def _others(loaded: LoadedModel, settings: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -62,7 +62,7 @@ def _question(invariant: str, limits: Limits) -> dict[str, Any]:
     return {"profile": BARE, "invariants": (invariant,), "limits": limits}
 
 
-def _searched(name: str, value: Any, found: Result, before: Result) -> Alternative:
+def _searched(name: str, value: Any, found: Result, before: Result) -> TriedValue:
     """The outcome of a search with one changed value.
 
     If the invariant holds, the outcome names the goals that are no longer reached. It does not name goals that the
@@ -71,4 +71,4 @@ def _searched(name: str, value: Any, found: Result, before: Result) -> Alternati
     (outcome,) = found.invariants.values()
     lost = tuple(goal for goal in found.goals_never_reached if goal not in before.goals_never_reached)
     length = None if outcome.trace is None else outcome.trace.length
-    return Alternative(name, shown(value), outcome.verdict, length, lost if outcome.verdict == "holds" else ())
+    return TriedValue(name, shown(value), outcome.verdict, length, lost if outcome.verdict == "holds" else ())

@@ -24,7 +24,7 @@ from isrcheck.checker.trace.trace_files import DamagedFile, RecordedTrace, Trace
 from isrcheck.model.language.errors import EvaluationError, UnknownName, nearest
 from isrcheck.model.language.model import Model, kebab
 from isrcheck.model.language.refinements import specified
-from isrcheck.model.language.text_conditions import is_written
+from isrcheck.model.language.text_conditions import is_condition_text
 from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.tracing import predicate_at, trace
 
@@ -49,7 +49,7 @@ def replay(
     """
     traces = read(Path(file))
     loaded = model_of(traces, model)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         interpreter, implementation = walkers_of(loaded, traces, settings or {})
         return [replay_again(interpreter, each, implementation) for each in chosen(traces, invariant)]
 
@@ -95,7 +95,7 @@ def model_of(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -
     """
     loaded = _named_or_shipped(traces, named)
     texts = [] if traces.against is not None else [each.name for each in traces.traces]
-    return loaded.with_written(texts)
+    return loaded.with_text_conditions(texts)
 
 
 def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel | None) -> LoadedModel:
@@ -133,8 +133,8 @@ def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
     file, _, cls = name.partition(":")
     if name in specifications():
         return load_specification(name)
-    if loaded.origin is not None and file == kebab(loaded.origin.stem):
-        return load_specification(f"{loaded.origin}:{cls}" if cls else str(loaded.origin))
+    if loaded.source_file is not None and file == kebab(loaded.source_file.stem):
+        return load_specification(f"{loaded.source_file}:{cls}" if cls else str(loaded.source_file))
     raise DamagedFile(f"its specification {name!r} neither ships nor is in the file of --model")
 
 
@@ -145,7 +145,7 @@ def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, A
         if name not in declared:
             raise UnknownName(f"model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
     model = loaded.cls(**{**recorded, **settings})
-    for text in filter(is_written, loaded.invariants):
+    for text in filter(is_condition_text, loaded.invariants):
         predicate_at(model, text, loaded.invariants[text])  # raises an error for a text without meaning in this model
     return Interpreter(model, loaded.invariants, loaded.properties)
 

@@ -68,7 +68,7 @@ def simulate(
     begin, tell = time.perf_counter(), stage or (lambda name: None)
     tell("trace")
     loaded, instance, begins_with = resolved(model, settings or {}, profile)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         chosen = loaded.chosen(None if invariants is None else tuple(invariants))
         system = trace(instance, chosen)
         interpreter = Interpreter(instance, chosen)
@@ -86,7 +86,7 @@ def simulate(
             report=report,
         )
         tell("counterexample")
-        paths = _Shown(sampled, system)
+        paths = _WalkPaths(sampled, system)
         found, numbers = _answer(sampled, paths, asked), _numbers(interpreter, system)
         builder = ResultBuilder(loaded.name, interpreter, system, found, paths, numbers)
         result = builder.result("simulation", deadlock, False, Limits(seconds=seconds))
@@ -124,7 +124,7 @@ def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:
     return [numbers[t.label] for t in system.transitions]
 
 
-def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
+def _answer(sampled: Sampled, paths: _WalkPaths, walks: int | None) -> Exploration:
     """The result of the walks as an `Exploration`. Its only examined level is the level of the initial states."""
     found = Exploration(initial=len(sampled.start.system.initial), unrolled=(1, 0), workers=sampled.workers)
     as_asked = sampled.ended == "time" and walks is None and sampled.seen.walks > 0
@@ -140,7 +140,7 @@ def _answer(sampled: Sampled, paths: _Shown, walks: int | None) -> Exploration:
     return found
 
 
-class _Shown:
+class _WalkPaths:
     """The paths of walks to violations, deadlocks and errors.
 
     Each path is shortened, or replaced by a shortest path that a small exhaustive search has found.

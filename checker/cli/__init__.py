@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import click
 
-from isrcheck.checker.cli.exit_status import reporting_failures
+from isrcheck.checker.cli.exit_status import reporting_errors
 
 COMMANDS: Final = (
     "models", "init", "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show",
@@ -21,7 +21,7 @@ COMPILING: Final = (
 
 
 class Commands(click.Group):
-    """Finds each command by its name. `reporting_failures` turns an error in a command into an exit code."""
+    """Finds each command by its name. `reporting_errors` turns an error in a command into an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -37,7 +37,7 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        with reporting_failures():
+        with reporting_errors():
             return super().invoke(ctx)
 
 

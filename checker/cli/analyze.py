@@ -14,10 +14,10 @@ from isrcheck.checker.results.result import Exit
 if TYPE_CHECKING:
     from isrcheck.checker.analysis.result_builder import ResultBuilder
     from isrcheck.checker.datasets.dataset import Dataset
-    from isrcheck.checker.datasets.header import Origin
+    from isrcheck.checker.datasets.header import ReloadedModel
 
 
-def result_builder_of(spark: Any, dataset: Dataset, origin: Origin) -> ResultBuilder:
+def result_builder_of(spark: Any, dataset: Dataset, reloaded: ReloadedModel) -> ResultBuilder:
     """The judge (`checker/analysis/result_builder.py`) that finds canonical traces in the stored levels of a dataset.
 
     The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
@@ -28,12 +28,12 @@ def result_builder_of(spark: Any, dataset: Dataset, origin: Origin) -> ResultBui
     from isrcheck.checker.results.exploration import Exploration
 
     levels, interpreter, system = (
-        stored_levels(spark, dataset, origin.system, origin.kernel), origin.interpreter, origin.system,
+        stored_levels(spark, dataset, reloaded.system, reloaded.kernel), reloaded.interpreter, reloaded.system,
     )  # fmt: skip
     numbers = {label: i for i, label in enumerate(interpreter.labels)}
     order = [numbers[t.label] for t in system.transitions]
     paths = StoredPaths(levels, [interpreter.actors[n] for n in order])
-    return ResultBuilder(origin.loaded.name, interpreter, system, Exploration(), paths, order)
+    return ResultBuilder(reloaded.loaded.name, interpreter, system, Exploration(), paths, order)
 
 
 @click.command("analyze", short_help="Says what is in a dataset of states.")
@@ -82,9 +82,9 @@ def command(
     leaves = _leaves(dataset, variables)
     data = dataset_summary.summary(dataset)
     with deferred():
-        origin, spark = _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
+        reloaded, spark = _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
         if compared is not None:
-            _compare(spark, (dataset, compared), origin, model_b, data)
+            _compare(spark, (dataset, compared), reloaded, model_b, data)
     outputs.print("\n".join(dataset_summary.text(data)))
     found = data.get("difference", {})
     differ = any(side["levels"] for name, side in found.items() if name.startswith("only_in_"))
@@ -113,49 +113,49 @@ def _ask_spark(
     is also written there as tables. Returns the origin of the dataset (its model, loaded again), and the Spark session.
     """
     from isrcheck.checker.datasets.dataset_summary import add_degrees, add_variables
-    from isrcheck.checker.datasets.header import origin_of
+    from isrcheck.checker.datasets.header import reload_model
     from isrcheck.checker.engines.spark import dataset_queries
     from isrcheck.checker.engines.spark.session import Spark
 
-    origin, spark = origin_of(dataset, model), Spark(cluster)
-    found = dataset_queries.degrees(spark, dataset, origin.kernel, bool(origin.system.constraints))
+    reloaded, spark = reload_model(dataset, model), Spark(cluster)
+    found = dataset_queries.degrees(spark, dataset, reloaded.kernel, bool(reloaded.system.constraints))
     add_degrees(data, found)
     if leaves:
         add_variables(data, dataset, dataset_queries.distributions(spark, dataset, leaves))
     if decode is not None:
-        _decode(spark, dataset, origin, data, decode)
-    return origin, spark
+        _decode(spark, dataset, reloaded, data, decode)
+    return reloaded, spark
 
 
-def _decode(spark: Any, dataset: Dataset, origin: Origin, data: dict[str, Any], to: str) -> None:
+def _decode(spark: Any, dataset: Dataset, reloaded: ReloadedModel, data: dict[str, Any], to: str) -> None:
     """Writes the dataset as tables, and for each violated invariant the canonical trace to a violation.
 
     The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
     """
     from isrcheck.checker.engines.spark.dataset_queries import decode
 
-    builder = result_builder_of(spark, dataset, origin)
+    builder = result_builder_of(spark, dataset, reloaded)
     first = {name: found["first_level"] for name, found in data["invariants"].items()}
     traces = {name: builder.violating(name, level) for name, level in first.items() if level is not None}
-    decode(spark, dataset, origin.kernel, traces, to)
+    decode(spark, dataset, reloaded.kernel, traces, to)
 
 
 def _compare(
-    spark: Any, datasets: tuple[Dataset, Dataset], origin: Origin, model_b: str | None, data: dict[str, Any]
+    spark: Any, datasets: tuple[Dataset, Dataset], reloaded: ReloadedModel, model_b: str | None, data: dict[str, Any]
 ) -> None:
     """Adds to `data`, for each of the two datasets, the counts of the states that only this dataset has."""
     from isrcheck.checker.datasets.dataset_summary import add_difference
-    from isrcheck.checker.datasets.header import origin_of
-    from isrcheck.checker.datasets.variables import common
+    from isrcheck.checker.datasets.header import reload_model
+    from isrcheck.checker.datasets.variables import shared_variables
     from isrcheck.checker.engines.spark import dataset_queries
     from isrcheck.model.language.errors import UnknownName
 
-    origins = origin, origin_of(datasets[1], model_b)
-    shared = common(origins[0].system, origins[1].system)
+    reloaded_models = reloaded, reload_model(datasets[1], model_b)
+    shared = shared_variables(reloaded_models[0].system, reloaded_models[1].system)
     if not shared.variables:
         raise UnknownName(f"{datasets[0].root} and {datasets[1].root} have no variable in common")
     sides = []
     for i in (0, 1):
-        found = dataset_queries.beyond(spark, datasets[i], datasets[1 - i], shared, i, origins[i].kernel)
+        found = dataset_queries.beyond(spark, datasets[i], datasets[1 - i], shared, i, reloaded_models[i].kernel)
         sides.append({"levels": {str(k): n for k, n in found.levels.items()}, "actions": found.actions})
     add_difference(data, datasets[1], (shared.variables, shared.apart), sides)

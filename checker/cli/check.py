@@ -33,7 +33,7 @@ from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.report.outputs import Answered, Unfinished
-from isrcheck.checker.results.errors import failure_of
+from isrcheck.checker.results.errors import command_error
 from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ def _check(options: dict[str, Any]) -> None:
         scenario = _scenario(question)
         answered = _answer(question, scenario)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        failure = failure_of(error)
+        failure = command_error(error)
         if failure is not None:
             model = question.model or question.scenario or ""
             outputs.write_unfinished(Unfinished(model, question.settings, question.engine, failure))
@@ -256,12 +256,12 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
         invariants, liveness, fairness = scenario.invariants, scenario.liveness, scenario.fairness
     from isrcheck.checker.analysis.check import check, resolved
 
-    loaded = loaded.with_written(invariants or ())
-    with blaming(loaded.origin):
+    loaded = loaded.with_text_conditions(invariants or ())
+    with blaming(loaded.source_file):
         loaded.chosen(invariants)
         loaded.asked(liveness)
     _, model, _ = resolved(loaded, settings, profile)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         fixed_versions = _fixed_versions(question, loaded, model)
     from isrcheck.checker.cli.progress import Watcher
     from isrcheck.checker.results.exploration import Limits
@@ -291,7 +291,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
         from isrcheck.checker.scenarios.derived_files import settle
 
         settle(scenario, loaded, question.settings, result)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         _compare_with_fixes(question, scenario, loaded, result, fixed_versions)
     return Answered(result, loaded)
 
@@ -326,15 +326,15 @@ def _compare_with_fixes(
         beside = [] if scenario is None else fixed_versions_of(scenario, loaded, changed)
         compare_all_with_fixes(result, loaded, [*beside, *fixed_versions])
     if question.fixes:
-        _add_alternatives(result, loaded, question)
+        _add_fix_search(result, loaded, question)
 
 
-def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -> None:
+def _add_fix_search(result: Result, loaded: LoadedModel, question: Question) -> None:
     """Tries the other values of each setting that is boolean or has choices, one change at a time.
 
     Adds the outcomes to the violated invariant with the shortest trace. Does nothing if no invariant is violated.
     """
-    from isrcheck.checker.analysis.fix_search import alternatives
+    from isrcheck.checker.analysis.fix_search import search_fixes
     from isrcheck.checker.report.result_text import violated
     from isrcheck.checker.results.exploration import Limits
 
@@ -342,8 +342,8 @@ def _add_alternatives(result: Result, loaded: LoadedModel, question: Question) -
     if named:
         limits = Limits(question.max_states, question.max_seconds, question.max_memory)
         invariant_outcome = result.invariants[named[0]]
-        found = alternatives(result, named[0], loaded, limits)
-        result.invariants[named[0]] = replace(invariant_outcome, alternatives=found)
+        found = search_fixes(result, named[0], loaded, limits)
+        result.invariants[named[0]] = replace(invariant_outcome, fix_search=found)
 
 
 def _deliver(question: Question, answered: Answered, scenario: Scenario | None) -> None:

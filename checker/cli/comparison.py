@@ -81,7 +81,7 @@ class ComparisonArguments:
         from isrcheck.checker.registry.loader import blaming
 
         loaded, name, found = self._loaded(i, spec, leaving)
-        with blaming(loaded.origin):
+        with blaming(loaded.source_file):
             model = model_at(loaded, self.settings | self.own_settings[i], self.profile)
             return Side(name, loaded, model, found, frozenset(self.own_settings[i]))
 
@@ -97,7 +97,7 @@ class ComparisonArguments:
         folder = leaving.enter_context(tempfile.TemporaryDirectory(prefix="isrcheck-"))
         loaded = load_at(spec, revision, Path(folder))
         wanted = spec.partition(":")[2]
-        return loaded, f"{loaded.name} at {revision}", f"{loaded.origin}{wanted and ':' + wanted}"
+        return loaded, f"{loaded.name} at {revision}", f"{loaded.source_file}{wanted and ':' + wanted}"
 
     def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
         """A scenario and its first control. If only one of the two has the expected verdict `holds`, it is second."""
@@ -122,7 +122,7 @@ class ComparisonArguments:
 
         loaded = load_model_class(scenario.specification())
         changed = settings_of(loaded.cls, loaded.name, self.settings | self.own_settings[i])
-        with blaming(loaded.origin):
+        with blaming(loaded.source_file):
             return Side(
                 scenario.name,
                 loaded,
@@ -193,7 +193,7 @@ class Asked:
     quiet: bool
 
 
-def asked_of(options: dict[str, Any]) -> Asked | None:
+def comparison_of(options: dict[str, Any]) -> Asked | None:
     """The comparison of behaviours that the options ask for, or None without --behaviours.
 
     Raises a usage error for an option that needs --behaviours, if --behaviours is not given.

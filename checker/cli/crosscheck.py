@@ -13,7 +13,7 @@ from isrcheck.checker.cli.export import require_names
 from isrcheck.checker.cli.options import profile_option, seconds_of, settings_option, size_of
 from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.registry.profile_settings import settings_of
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _tools(asked: tuple[str, ...]) -> tuple[str, ...]:
     there = installed()
     missing = [tool for tool in asked if tool not in there] if asked else [] if there else ["spin or rumur"]
     if missing:
-        raise Failure(
+        raise CommandError(
             f"{', '.join(missing)} cannot be run here; install it and a C compiler (apt install spin rumur gcc)",
             Exit.OUTPUT,
         )
@@ -89,7 +89,7 @@ def _ours(model: str, settings: dict[str, str], profile: str | None, invariants:
     values = settings_of(loaded.cls, loaded.name, settings)
     result = check(loaded, values, profile=profile, invariants=invariants or None, keep_going=True)
     if result.exit_code not in (Exit.HOLDS, Exit.VIOLATED):
-        raise Failure(f"the search here did not finish: {result.reason}", result.exit_code)
+        raise CommandError(f"the search here did not finish: {result.reason}", result.exit_code)
     return result
 
 
@@ -112,7 +112,7 @@ def _theirs(
             try:
                 found.append(TOOLS[tool](system, Path(folder), seconds, memory, steps))
             except ToolFailed as error:
-                raise Failure(str(error), Exit.OUTPUT) from None
+                raise CommandError(str(error), Exit.OUTPUT) from None
     return found
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from isrcheck.checker.cli import options as completing
-from isrcheck.checker.cli.comparison import asked_of, inclusion_options, trace_inclusion
+from isrcheck.checker.cli.comparison import comparison_of, inclusion_options, trace_inclusion
 from isrcheck.checker.cli.options import assignment, once
 from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.result import FORMAT, Exit
@@ -45,7 +45,7 @@ def command(one: str | None, other: str | None, **options: Any) -> None:
     """
     outputs = Outputs("diff", options)
     of_datasets = {f"--{name.replace('_', '-')}": options.pop(name) for name in OF_DATASETS}
-    asked = asked_of(options)
+    asked = comparison_of(options)
     if asked is None:
         if one is None or other is None:
             raise click.UsageError("Missing argument 'A' or 'B': the folders of two datasets, or --behaviours.")
@@ -66,8 +66,8 @@ def datasets(
     from isrcheck.checker.cli.analyze import result_builder_of
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.dataset_summary import whole
-    from isrcheck.checker.datasets.header import origin_of
-    from isrcheck.checker.datasets.variables import common
+    from isrcheck.checker.datasets.header import reload_model
+    from isrcheck.checker.datasets.variables import shared_variables
     from isrcheck.checker.engines.spark import dataset_queries
     from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.session import Spark, deferred
@@ -77,8 +77,8 @@ def datasets(
     datasets = Dataset.open(one), Dataset.open(other)
     for dataset in datasets:
         dataset.require_files()
-    origins = [origin_of(d, m) for d, m in zip(datasets, (model_a, model_b), strict=True)]
-    shared = common(origins[0].system, origins[1].system)
+    reloaded_models = [reload_model(d, m) for d, m in zip(datasets, (model_a, model_b), strict=True)]
+    shared = shared_variables(reloaded_models[0].system, reloaded_models[1].system)
     if not shared.variables:
         raise UnknownName(f"{one} and {other} have no variable in common")
     with deferred():
@@ -86,7 +86,7 @@ def datasets(
         found = dataset_queries.difference(spark, *datasets, shared)
         trace = None
         if found.first is not None and found.least is not None:
-            builder = result_builder_of(spark, datasets[0], origins[0])
+            builder = result_builder_of(spark, datasets[0], reloaded_models[0])
             trace = builder.replayed(builder.paths.to_state(found.least, found.first))
     data = _data(datasets, shared, found, trace, whole(datasets[1]))
     outputs.print("\n".join(_text(data, trace)))

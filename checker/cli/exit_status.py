@@ -9,14 +9,14 @@ from contextlib import contextmanager, suppress
 
 import click
 
-from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import Exit
 
 DEBUG = "ISRCHECK_DEBUG"
 
 
 @contextmanager
-def reporting_failures() -> Iterator[None]:
+def reporting_errors() -> Iterator[None]:
     """Turns an error in the command into one line on standard error and an exit code.
 
     ISRCHECK_DEBUG=1 adds a traceback. Usage errors are left to click. A broken pipe gives only the exit code.
@@ -40,11 +40,11 @@ def reporting_failures() -> Iterator[None]:
 
 def tell(error: BaseException) -> int:
     """Prints an error in one line, and returns the exit code for this error."""
-    failure = failure_of(error)
+    failure = command_error(error)
     if failure is None:
         what = " ".join(f"{type(error).__name__}: {error}".split())
         message = f"this is a bug in isrcheck: {what}; please report it with the output of {DEBUG}=1"
-        failure = Failure(message, Exit.BUG)
+        failure = CommandError(message, Exit.BUG)
     with suppress(OSError):
         click.echo(f"isrcheck: {failure.message}", err=True)
     return failure.code

@@ -12,7 +12,7 @@ import click
 
 from isrcheck.checker.cli.options import seconds_of, settings_option
 from isrcheck.checker.cli.result_output import Outputs, output_options
-from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def command(
         outputs.require_writable()
         answer, loaded = _answer(file, spec, settings, at_most, max_states, max_seconds, quiet)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        failure = failure_of(error)
+        failure = command_error(error)
         if failure is None or failure.code == Exit.OUTPUT:
             raise
         from isrcheck.checker.trace_validation.validation_result import unanswered
@@ -99,13 +99,13 @@ def _answer(
         recording = read(Path(file))
         loaded = _model(recording, spec)
     except DamagedFile as error:
-        raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
+        raise CommandError(f"{file}: {error}", Exit.UNKNOWN) from None
     declared = loaded.cls.declared_settings()
     for name in recording.settings:
         if name not in declared:
             raise UnknownName(f"{file}: model {loaded.name} has no setting {name!r}; {nearest(name, declared)}")
     limits = Limits(max_states or NODES, max_seconds)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         chosen = {**recording.settings, **settings_of(loaded.cls, loaded.name, texts)}
         most = HIDDEN if at_most is None else at_most
         try:

@@ -13,7 +13,7 @@ import click
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at, specification_options
 from isrcheck.checker.registry.profile_settings import settings_of
-from isrcheck.checker.results.errors import Failure, os_words
+from isrcheck.checker.results.errors import CommandError, os_words
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _walk(walking: Walking) -> None:
     from isrcheck.checker.registry.loader import blaming
     from isrcheck.checker.report.explorer.terminal import Terminal
 
-    with blaming(walking.loaded.origin), suppress(KeyboardInterrupt):
+    with blaming(walking.loaded.source_file), suppress(KeyboardInterrupt):
         terminal = Terminal(walking)
         click.echo("\n".join(terminal.begin()))
         for line in _lines():
@@ -109,11 +109,11 @@ def _walking(
     """
     from isrcheck.checker.analysis.refinement.mapping_registry import historic, load_mapping, load_specification
     from isrcheck.checker.registry.loader import blaming, load_model_class
-    from isrcheck.checker.report.explorer.specification_view import Beside
+    from isrcheck.checker.report.explorer.specification_view import SpecificationView
     from isrcheck.checker.report.explorer.walk import Walking
 
     loaded = load_model_class(spec)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         if asked is None:
             return Walking(loaded, model_at(loaded, texts, profile))
         specification, mapping, theirs = asked
@@ -121,7 +121,7 @@ def _walking(
         _, maps = load_mapping(loaded, of, mapping)
         noted = replace(loaded, cls=historic(loaded, maps).cls)
         model = model_at(noted, texts, profile)
-        return Walking(noted, model, Beside(of, maps, model, settings_of(of.cls, of.name, theirs)))
+        return Walking(noted, model, SpecificationView(of, maps, model, settings_of(of.cls, of.name, theirs)))
 
 
 def _listening(walking: Walking, port: int) -> Server:
@@ -131,4 +131,4 @@ def _listening(walking: Walking, port: int) -> Server:
         return Server(walking, port)
     except OSError as error:
         what = f"cannot listen on {LOOPBACK}:{port}: {os_words(error)}"
-        raise Failure(f"{what}; name another --port, or none", Exit.OUTPUT) from None
+        raise CommandError(f"{what}; name another --port, or none", Exit.OUTPUT) from None

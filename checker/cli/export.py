@@ -52,7 +52,7 @@ def command(
         raise click.UsageError("--liveness goes with --to tla: Spin has fairness of processes only, and Rumur has none")
     require_writable(output)
     if asked["liveness"]:
-        _write_tla(output, *promised(model, settings, profile, invariants, asked["liveness"], fairness))
+        _write_tla(output, *with_properties(model, settings, profile, invariants, asked["liveness"], fairness))
         return
     system = traced(model, settings, profile, invariants)
     if language == "promela":
@@ -79,9 +79,9 @@ def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obli
 
 def require_names(invariants: tuple[str, ...]) -> None:
     """Raises `UnknownName` for an invariant that is given as text. The exported file needs a name for it."""
-    from isrcheck.model.language.text_conditions import is_written
+    from isrcheck.model.language.text_conditions import is_condition_text
 
-    for text in filter(is_written, invariants):
+    for text in filter(is_condition_text, invariants):
         raise UnknownName(f"{text!r} has no name in the exported file; write it as an @invariant in the model's file")
 
 
@@ -92,11 +92,11 @@ def traced(model: str, settings: dict[str, str], profile: str | None, invariants
 
     require_names(invariants)
     loaded = load_model_class(model)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         return trace(model_at(loaded, settings, profile), loaded.chosen(invariants or None))
 
 
-def promised(
+def with_properties(
     model: str,
     settings: dict[str, str],
     profile: str | None,
@@ -115,7 +115,7 @@ def promised(
 
     require_names(invariants)
     loaded = load_model_class(model)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         made = model_at(loaded, settings, profile)
         properties = properties_of(loaded, made, liveness, fairness)
         never = sorted(name for name, method in properties.items() if hasattr(method, "__never__"))

@@ -11,7 +11,7 @@ from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at
 from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_text
 from isrcheck.checker.registry.profile_settings import settings_of
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 from isrcheck.model.language.profiles import BARE
 
@@ -71,7 +71,7 @@ def command(
 
     loaded = load_model_class(model)
     try:
-        with blaming(loaded.origin):
+        with blaming(loaded.source_file):
             if around is None:
                 interpreter = _interpreter(loaded, model_at(loaded, settings, profile), invariants)
                 graph = state_graph(interpreter, max_states)
@@ -83,7 +83,7 @@ def command(
 
         bare = "--profile bare, " if around is None and profile_of(loaded, profile) else ""
         remedy = f"take {bare}smaller settings, a trace (--around) with a smaller --radius, or a larger --max-states"
-        raise Failure(f"{error}, too many to look at; {remedy}", Exit.LIMIT) from None
+        raise CommandError(f"{error}, too many to look at; {remedy}", Exit.LIMIT) from None
     write_text(output, dot(graph) if form == "dot" else graphml(graph))
 
 
@@ -98,7 +98,7 @@ def _recorded(
 ) -> tuple[Interpreter, Trace]:
     """Replays the first trace of a file. Returns the interpreter and the replayed trace.
 
-    Raises `Failure` (10) if the model does not allow the trace, and `Failure` (150) if the file is damaged.
+    Raises `CommandError` (10) if the model does not allow the trace, and `CommandError` (150) if the file is damaged.
     """
     from isrcheck.checker.trace.step_replay import replay
     from isrcheck.checker.trace.trace_files import DamagedFile, decoded, read
@@ -116,10 +116,10 @@ def _recorded(
         interpreter = _interpreter(loaded, loaded.cls(**values), invariants)
         outcome = replay(interpreter, decoded(interpreter, trace_file.traces[0]))
     except DamagedFile as error:
-        raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
+        raise CommandError(f"{file}: {error}", Exit.UNKNOWN) from None
     if outcome.refusal is not None:
         state = outcome.refusal.state
-        raise Failure(
+        raise CommandError(
             f"{file}: the model does not allow state {state} of this trace; isrcheck replay says why", Exit.DIFFERENCE
         )
     return interpreter, outcome.trace

@@ -17,7 +17,7 @@ import click
 
 from isrcheck.checker.cli.scenarios import new
 from isrcheck.checker.registry.loader import LoadedModel
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 from isrcheck.model.language.errors import UnknownName, nearest
 from isrcheck.model.semantics.tracing import sentence_of
@@ -169,7 +169,7 @@ def _new(file: str) -> Path:
     if path.suffix != ".py" or not path.stem.isidentifier():
         raise click.UsageError(f"{file!r} is no name of a Python file; write my_variant.py")
     if path.exists():
-        raise Failure(f"{file} is there already; name another file", Exit.OUTPUT)
+        raise CommandError(f"{file} is there already; name another file", Exit.OUTPUT)
     return path
 
 

@@ -125,7 +125,7 @@ def described(model: LoadedModel) -> dict[str, Any]:
 
 def _file(model: LoadedModel) -> Path:
     """The file that has the model's class."""
-    return Path(inspect.getfile(model.cls)) if model.origin is None else model.origin
+    return Path(inspect.getfile(model.cls)) if model.source_file is None else model.source_file
 
 
 def _sentence(model: LoadedModel) -> str:

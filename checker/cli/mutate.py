@@ -84,7 +84,7 @@ def command(
     from isrcheck.model.language.profiles import BARE
 
     loaded = load_model_class(model)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         loaded.chosen(invariants or None)
         instance, name = model_at(loaded, settings, profile), profile_of(loaded, profile) or BARE
         chosen_actions(instance, actions)

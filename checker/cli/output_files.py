@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from isrcheck.checker.report.outputs import text_of
-from isrcheck.checker.results.errors import Failure, os_words
+from isrcheck.checker.results.errors import CommandError, os_words
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ STDOUT: Final = "-"
 
 
 def require_writable(path: str | None) -> None:
-    """Raises `Failure` (153) if the file cannot be written. The file is not changed."""
+    """Raises `CommandError` (153) if the file cannot be written. The file is not changed."""
     if path is None or path == STDOUT:
         return
     target = Path(os.path.realpath(path))
@@ -104,7 +104,7 @@ def write_json(path: str, data: Any) -> None:
 def write_text(path: str, text: str) -> None:
     """Writes a text to a file, completely or not at all, or to standard output (`-`).
 
-    Raises `Failure` (153) if the file cannot be written.
+    Raises `CommandError` (153) if the file cannot be written.
     """
     if path == STDOUT:
         click.echo(text, nl=False)
@@ -149,6 +149,6 @@ def _mode(target: Path) -> int:
     return 0o666 & ~mask
 
 
-def _unwritable(path: str, error: OSError) -> Failure:
+def _unwritable(path: str, error: OSError) -> CommandError:
     what = os_words(OSError(error.errno, error.strerror))
-    return Failure(f"cannot write {path}: {what}; name a file in a folder that you can write", Exit.OUTPUT)
+    return CommandError(f"cannot write {path}: {what}; name a file in a folder that you can write", Exit.OUTPUT)

@@ -8,7 +8,7 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
-from isrcheck.checker.results.size_estimate import forecast
+from isrcheck.checker.results.size_estimate import estimated_size
 from isrcheck.checker.results.text_layout import number, size
 
 if TYPE_CHECKING:
@@ -107,14 +107,14 @@ def counts(progress: Progress) -> str:
             f"frontier {number(progress.expanded or 0)} of {number(progress.frontier or 0)}",
             size(progress.memory),
             *([progress.note] if progress.note else []),
-            *_forecast(progress),
+            *_size_estimate(progress),
         )
     )
 
 
-def _forecast(progress: Progress) -> list[str]:
+def _size_estimate(progress: Progress) -> list[str]:
     """The estimated size and duration of the whole search at the present speed, if the levels allow an estimate."""
-    expected = forecast(progress.levels)
+    expected = estimated_size(progress.levels)
     if expected is None or not progress.distinct or progress.seconds <= 0:
         return []
     low, high = (round(n * progress.seconds / progress.distinct) for n in (expected.low, expected.high))

@@ -11,7 +11,7 @@ import click
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at, seconds_of, size_of
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
-from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import FORMAT, Exit
 from isrcheck.model.language.profiles import BARE
 
@@ -59,7 +59,7 @@ def command(model: str, settings: dict[str, str], **options: Any) -> None:
         outputs.require_writable()
         result = _prove(model, settings, **options)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        failure = failure_of(error)
+        failure = command_error(error)
         if failure is not None and failure.code != Exit.OUTPUT:
             about |= {"reason": failure.message, "exit_code": failure.code}
             outputs.write_unfinished(SimpleNamespace(to_json=lambda: about))
@@ -90,18 +90,20 @@ def _prove(
     from isrcheck.checker.results.exploration import Limits
 
     loaded = load_model_class(model)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         values = model_at(loaded, settings, profile or BARE).settings
     limits = Limits(None, max_seconds, max_memory)
     _require_sensible(k, proof, {"--unbounded": unbounded, "--redundant": redundant, "--houdini": houdini,
                                  "--mutants": mutants, "--certificate": certificate})  # fmt: skip
     chosen = None if k is not None else chosen_proof(loaded, proof, invariants)
     if certificate is not None and Path(certificate).exists():
-        raise Failure(f"cannot write {certificate}: it exists; name a new folder", Exit.OUTPUT)
-    with blaming(loaded.origin), blaming(_file(proof)), Watcher(quiet=quiet) as watcher:
+        raise CommandError(f"cannot write {certificate}: it exists; name a new folder", Exit.OUTPUT)
+    with blaming(loaded.source_file), blaming(_file(proof)), Watcher(quiet=quiet) as watcher:
         if chosen is None:
             if unbounded or redundant or houdini or mutants or certificate:
-                raise Failure(f"no proof of {loaded.name} ships for these invariants; name one: --proof", Exit.UNKNOWN)
+                raise CommandError(
+                    f"no proof of {loaded.name} ships for these invariants; name one: --proof", Exit.UNKNOWN
+                )
             from isrcheck.checker.proofs.induction import induction
 
             return induction(loaded, values, invariants or None, 1 if k is None else k, limits, watcher.stage)
@@ -124,7 +126,7 @@ def _require_sensible(k: int | None, proof: str | None, others: dict[str, Any]) 
     if k is None:
         return
     if k < 1:
-        raise Failure(f"--k {k} proves nothing; induction needs one state or more: --k 1", Exit.UNKNOWN)
+        raise CommandError(f"--k {k} proves nothing; induction needs one state or more: --k 1", Exit.UNKNOWN)
     given = [name for name, value in {"--proof": proof, **others}.items() if value]
     if given:
         raise click.UsageError(f"--k is plain induction, without lemmas; take {', '.join(given)} away")

@@ -18,7 +18,7 @@ from isrcheck.checker.cli.options import (
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.report.outputs import Answered, Unfinished
-from isrcheck.checker.results.errors import failure_of
+from isrcheck.checker.results.errors import command_error
 
 if TYPE_CHECKING:
     from isrcheck.checker.analysis.refinement.refinement_result import Refined
@@ -60,7 +60,7 @@ def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **as
         outputs.require_writable()
         found, loaded = _answer(model, settings, quiet, asked)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        failure = failure_of(error)
+        failure = command_error(error)
         if failure is not None:
             outputs.write_unfinished(Unfinished(model, settings, "local", failure))
         raise
@@ -87,14 +87,14 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
     _, mapping = load_mapping(loaded, specification, asked["mapping"])
     settings = settings_of(loaded.cls, loaded.name, texts)
     _, instance, _ = resolved(loaded, settings, asked.get("profile"))
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         fixed_versions = [named(text, loaded, instance) for text in asked.pop("fixed_versions")]
     given = settings_of(specification.cls, specification.name, asked["specification_settings"])
     limits = Limits(*(asked.pop(f"max_{name}") for name in ("states", "seconds", "memory")))
     asked |= {"specification": specification, "specification_settings": given, "limits": limits, "mapping": mapping}
     with Watcher(quiet=quiet) as watcher:
         found = refine(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         _compare_with_fixes(found, loaded, fixed_versions, mapping)
     return found, historic(loaded, mapping)
 

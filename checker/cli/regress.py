@@ -13,14 +13,14 @@ import click
 
 from isrcheck.checker.cli.options import meant, seconds_of, shipped_option
 from isrcheck.checker.cli.result_output import Outputs, output_options
-from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import FORMAT, Exit
 
 if TYPE_CHECKING:
     from isrcheck.checker.report.test_cases import Case, Verdicts
     from isrcheck.checker.results.exploration import Limits
     from isrcheck.checker.scenarios.derived_files import Derived
-    from isrcheck.checker.scenarios.overview import Shown
+    from isrcheck.checker.scenarios.overview import PageRow
     from isrcheck.checker.scenarios.scenario import Scenario
 
     Answer: TypeAlias = tuple[Derived | tuple[str, int], float]
@@ -75,9 +75,9 @@ class Regressions:
 
     outcomes: list[Regression]
     exit_code: int
-    failure: Failure | None
+    failure: CommandError | None
 
-    def fail(self, failure: Failure) -> None:
+    def fail(self, failure: CommandError) -> None:
         self.exit_code, self.failure = failure.code, failure
 
     def to_json(self) -> dict[str, Any]:
@@ -138,7 +138,7 @@ def command(
         )
 
     outcomes: list[Regression] = []
-    failure: Failure | None = None
+    failure: CommandError | None = None
     try:
         derive = partial(_derived, limits=Limits(max_states, max_seconds), with_story=outputs["html"] is not None)
         for outcome in _regressions(folders(meant(paths, shipped)), derive, workers or processors(), update):
@@ -148,7 +148,7 @@ def command(
                 raise KeyboardInterrupt
         outputs.print(_total(outcomes))
     except (Exception, KeyboardInterrupt) as error:
-        failure = failure_of(error)
+        failure = command_error(error)
         if failure is None or isinstance(error, BrokenPipeError):
             raise
     code = next(c for c in ORDER if c in {o.code for o in outcomes}) if failure is None else failure.code
@@ -203,10 +203,10 @@ def _killed(scenario: Scenario) -> Answer:
 
 
 def _blame(error: BaseException) -> tuple[str, int]:
-    failure = failure_of(error)
+    failure = command_error(error)
     if failure is None:
         words = " ".join(f"{type(error).__name__}: {error}".split())
-        failure = Failure(f"this is a bug in isrcheck: {words}; please report it", Exit.BUG)
+        failure = CommandError(f"this is a bug in isrcheck: {words}; please report it", Exit.BUG)
     return failure.message, failure.code
 
 
@@ -299,10 +299,10 @@ def _case(outcome: Regression) -> Case:
     return Case("scenarios", outcome.name, status, message, rule, text, place, seconds=outcome.seconds)
 
 
-def _shown(outcome: Regression) -> Shown:
-    from isrcheck.checker.scenarios.overview import Shown
+def _shown(outcome: Regression) -> PageRow:
+    from isrcheck.checker.scenarios.overview import PageRow
 
-    return Shown(
+    return PageRow(
         name=outcome.name,
         folder=outcome.folder,
         status=outcome.status,

@@ -11,7 +11,7 @@ import click
 from isrcheck.checker.cli.options import expression_option, fixed_version_option, settings_option
 from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
 from isrcheck.checker.registry.profile_settings import settings_of
-from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import FORMAT, Exit
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def command(
         "reason": None,
         "traces": [],
     }
-    failure: Failure | None = None
+    failure: CommandError | None = None
     try:
         require_writable(json_path)
         interpreter, replayed = replayed_file(file, spec, settings, invariant, about, fixed_versions)
@@ -67,7 +67,7 @@ def command(
             for each, along in zip(replayed, values, strict=True)
         ]
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        failure = failure_of(error)
+        failure = command_error(error)
         if failure is None:
             raise
         code, about["reason"] = failure.code, failure.message
@@ -130,7 +130,7 @@ def replayed_file(
 ) -> tuple[Interpreter, list[Replayed]]:
     """Replays the traces of a file. Returns the interpreter and the replayed traces.
 
-    Adds the name of the model and the settings to `about`. Raises `Failure` (150) if the file is damaged.
+    Adds the name of the model and the settings to `about`. Raises `CommandError` (150) if the file is damaged.
     """
     from isrcheck.checker.analysis.replay import chosen, model_of, replay_again, walkers_of, with_specification
     from isrcheck.checker.registry.loader import blaming
@@ -141,7 +141,7 @@ def replayed_file(
         traces = read(Path(file))
         loaded = model_of(traces, spec)
         about["model"] = loaded.name
-        with blaming(loaded.origin):
+        with blaming(loaded.source_file):
             given = settings_of(loaded.cls, loaded.name, texts)
             interpreter, implementation = walkers_of(loaded, traces, given)
             about["settings"] = dict(interpreter.model.settings)
@@ -150,7 +150,7 @@ def replayed_file(
             explained = _compared_with_fixes(replays, interpreter, fixed, implementation)
             return interpreter, [with_specification(each, traces, implementation) for each in explained]
     except DamagedFile as error:
-        raise Failure(f"{file}: {error}", Exit.UNKNOWN) from None
+        raise CommandError(f"{file}: {error}", Exit.UNKNOWN) from None
 
 
 def _compared_with_fixes(

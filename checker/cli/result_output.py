@@ -23,7 +23,7 @@ from isrcheck.checker.cli.output_files import (
     write_content,
 )
 from isrcheck.checker.report.outputs import SUMMARY, Output, Printed, outputs_of
-from isrcheck.checker.results.errors import Failure, os_words
+from isrcheck.checker.results.errors import CommandError, os_words
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
@@ -83,32 +83,32 @@ class Outputs:
         """Prints lines of a report."""
         click.echo(text, err=self.to_stdout)
 
-    def write(self, subject: Any) -> Failure | None:
+    def write(self, subject: Any) -> CommandError | None:
         """Writes the outputs. Returns one failure with the messages of all outputs that cannot be written, or None.
 
-        The JSON is written last, so its `reason` can say which other output could not be written. Raises `Failure` if
-        the JSON itself cannot be written.
+        The JSON is written last, so its `reason` can say which other output could not be written. Raises `CommandError`
+        if the JSON itself cannot be written.
         """
         messages = []
         for each, value in self._in_order():
             try:
                 self._write(each, value, subject)
-            except Failure as failure:
+            except CommandError as failure:
                 if each.name == "json":
                     raise
                 messages.append(failure.message)
                 _note(subject, failure)
-        return Failure("; ".join(messages), Exit.OUTPUT) if messages else None
+        return CommandError("; ".join(messages), Exit.OUTPUT) if messages else None
 
     def write_unfinished(self, subject: Any) -> None:
         """Writes the outputs about a check that gave no result. Skips an output that cannot be written."""
         for each, value in self._in_order():
             if each.unfinished:
-                with suppress(Failure):
+                with suppress(CommandError):
                     self._write(each, value, subject)
 
     def finish(self, subject: Any, exit_code: int) -> NoReturn:
-        """Writes the outputs, and ends the command. Raises `Failure` if an output cannot be written."""
+        """Writes the outputs, and ends the command. Raises `CommandError` if an output cannot be written."""
         raise self.write(subject) or click.exceptions.Exit(exit_code)
 
     def _in_order(self) -> Iterator[tuple[Output, Any]]:
@@ -132,14 +132,14 @@ class Outputs:
                 with open(path, "a", encoding="utf-8") as file:
                     file.write(content.summary)
             except OSError as error:
-                raise Failure(f"cannot write {SUMMARY} ({path}): {error.strerror}", Exit.OUTPUT) from None
+                raise CommandError(f"cannot write {SUMMARY} ({path}): {error.strerror}", Exit.OUTPUT) from None
 
 
 def deliver(outputs: Outputs, subject: Any, text: Callable[[Ink], str]) -> NoReturn:
     """Prints the report, then writes the outputs, and ends the command with the exit code of the subject.
 
-    Raises `Failure` if the report cannot be printed or a file cannot be written. Raises BrokenPipeError if the reader
-    of the report has gone. All files that can be written are written before an error is raised.
+    Raises `CommandError` if the report cannot be printed or a file cannot be written. Raises BrokenPipeError if the
+    reader of the report has gone. All files that can be written are written before an error is raised.
     """
     from isrcheck.checker.results.text_layout import Ink
 
@@ -148,14 +148,14 @@ def deliver(outputs: Outputs, subject: Any, text: Callable[[Ink], str]) -> NoRet
     try:
         click.echo(text(ink), nl=False, err=outputs.to_stdout, color=ink.colour)
     except OSError as error:
-        failure = Failure(f"the report cannot be printed: {os_words(error)}", Exit.OUTPUT)
+        failure = CommandError(f"the report cannot be printed: {os_words(error)}", Exit.OUTPUT)
         unprinted = error if isinstance(error, BrokenPipeError) else failure
         _note(subject, failure)
     unwritten = outputs.write(subject)
     raise unprinted or unwritten or click.exceptions.Exit(subject.exit_code)
 
 
-def _note(subject: Any, failure: Failure) -> None:
+def _note(subject: Any, failure: CommandError) -> None:
     if hasattr(subject, "fail"):
         subject.fail(failure)
 

@@ -11,7 +11,7 @@ from isrcheck.checker.cli.options import seconds_of
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.report.outputs import Answered, Unfinished
-from isrcheck.checker.results.errors import failure_of
+from isrcheck.checker.results.errors import command_error
 
 if TYPE_CHECKING:
     from isrcheck.checker.results.result import Result
@@ -62,7 +62,7 @@ def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> 
         outputs.require_writable()
         answered = _answer(model, settings, quiet, asked)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        failure = failure_of(error)
+        failure = command_error(error)
         if failure is not None:
             outputs.write_unfinished(Unfinished(model, settings, "simulation", failure))
         raise
@@ -78,7 +78,7 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
     loaded = load_model_class(model)
     settings = settings_of(loaded.cls, loaded.name, texts)
     asked["invariants"] = asked["invariants"] or None
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         loaded.chosen(asked["invariants"])
     resolved(loaded, settings, asked["profile"])
     with Watcher(quiet=quiet) as watcher:

@@ -10,7 +10,7 @@ import click
 
 from isrcheck.checker.cli.options import seconds_of, size_of
 from isrcheck.checker.cli.result_output import Outputs, output_options
-from isrcheck.checker.results.errors import Failure, failure_of
+from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def command(folder: str, quiet: bool, **options: Any) -> None:
         outputs.require_writable()
         found = _verify(folder, quiet, **options)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
-        failure = failure_of(error)
+        failure = command_error(error)
         if failure is not None and failure.code != Exit.OUTPUT:
             about = {"format": 1, "verify_proof": folder, "accepted": False, "reason": failure.message}
             about |= {"exit_code": failure.code}
@@ -77,12 +77,12 @@ def _verify(
             limits = Limits(None, max_seconds, max_memory)
             return verify(Path(folder), model, proof, limits, patience, not z3_only, watcher.stage)
     except DamagedFile as error:
-        raise Failure(f"{folder}: {error}", Exit.UNKNOWN) from None
+        raise CommandError(f"{folder}: {error}", Exit.UNKNOWN) from None
     except GaveUp as gave_up:
         if gave_up.stop == "interrupt":
             raise KeyboardInterrupt from None
         limit = {"time": "--max-seconds", "memory": "--max-memory"}.get(gave_up.stop, "a limit")
-        raise Failure(f"{folder}: not checked to the end ({limit})", Exit.LIMIT) from None
+        raise CommandError(f"{folder}: not checked to the end ({limit})", Exit.LIMIT) from None
 
 
 def _text(found: Verified, quiet: bool) -> str:

@@ -20,7 +20,7 @@ from typing import Any, Final
 from xml.etree import ElementTree
 
 from isrcheck.checker.conformance.harness_build import Tell, jacoco, java
-from isrcheck.checker.results.errors import Failure, os_words
+from isrcheck.checker.results.errors import CommandError, os_words
 from isrcheck.checker.results.result import Exit
 
 JARS: Final = ("kafka_2.13-", "kafka-metadata-", "kafka-server-", "kafka-storage-")
@@ -62,7 +62,7 @@ class Coverage:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise Failure(f"{folder} cannot be written: {os_words(error)}", Exit.OUTPUT) from None
+            raise CommandError(f"{folder} cannot be written: {os_words(error)}", Exit.OUTPUT) from None
         self.classes = dict(sorted(_classes(classpath, frozenset(names))))
         self._agent, self._command = jacoco(tell)
 
@@ -88,10 +88,10 @@ class Coverage:
                     [*command, "--classfiles", work], capture_output=True, text=True, timeout=REPORT_SECONDS
                 )
             except subprocess.TimeoutExpired:
-                raise Failure(f"JaCoCo did not report within {REPORT_SECONDS} seconds", Exit.OUTPUT) from None
+                raise CommandError(f"JaCoCo did not report within {REPORT_SECONDS} seconds", Exit.OUTPUT) from None
         if done.returncode:
             said = (done.stderr or done.stdout).strip().split("\n")
-            raise Failure(f"JaCoCo could not report: {said[0][:300]}", Exit.OUTPUT)
+            raise CommandError(f"JaCoCo could not report: {said[0][:300]}", Exit.OUTPUT)
         found = sorted(_methods(self.folder / "coverage.xml"), key=lambda x: (x.owner, x.line, x.method))
         self._write(found)
         return found

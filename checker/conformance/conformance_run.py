@@ -12,7 +12,7 @@ from isrcheck.checker.conformance.covering_walks import Covering, Pair, by_first
 from isrcheck.checker.conformance.driver import Driven, Driver
 from isrcheck.checker.conformance.harness_process import Conformance, Harness
 from isrcheck.checker.registry.loader import LoadedModel
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import FORMAT, Exit, Step, Trace, story_json
 from isrcheck.checker.scenarios import collection
 from isrcheck.checker.scenarios.scenario import Scenario, read
@@ -250,7 +250,7 @@ def recorded(loaded: LoadedModel, scenario: Scenario) -> tuple[Model, list[Step]
     interpreter = Interpreter(loaded.cls(**(traces.settings or scenario.settings)), {})
     path = list(decoded(interpreter, traces.traces[0]).steps)
     if any(step.label is None for step in path[1:]):
-        raise Failure(f"{scenario.folder / TRACE} does not name the actions of its steps", Exit.UNKNOWN)
+        raise CommandError(f"{scenario.folder / TRACE} does not name the actions of its steps", Exit.UNKNOWN)
     return interpreter.model, path
 
 

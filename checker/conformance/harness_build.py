@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Final
 
 from isrcheck.checker.kernel.code_cache import VARIABLE, is_own_folder
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 
 SOURCES: Final = Path(__file__).parent / "java"
@@ -108,7 +108,7 @@ def jacoco(tell: Tell = lambda line: None) -> tuple[Path, Path]:
                 (found,) = ready.glob(f"org.jacoco.{name}-*.jar")
                 found.rename(ready / f"{name}.jar")
     if not _has_jacoco(folder):
-        raise Failure(f"JaCoCo cannot be kept in {folder.parent}; name another folder by {VARIABLE}", Exit.OUTPUT)
+        raise CommandError(f"JaCoCo cannot be kept in {folder.parent}; name another folder by {VARIABLE}", Exit.OUTPUT)
     return folder / "agent.jar", folder / "cli.jar"
 
 
@@ -117,23 +117,23 @@ def _has_jacoco(folder: Path) -> bool:
 
 
 def known_version(version: str) -> str:
-    """Returns the version if the harness has sources for it. Raises `Failure` (exit code 150) for other versions."""
+    """Returns the version if the harness has sources for it. Raises `CommandError` (150) for other versions."""
     found = re.fullmatch(r"(\d+\.\d+)\.\d+", version, re.ASCII)
     if found is None or found[1] not in MOVED:
         known = ", ".join(f"{x}.x" for x in MOVED)
-        raise Failure(f"the harness has no sources for Kafka {version!r}; choose one of {known}", Exit.UNKNOWN)
+        raise CommandError(f"the harness has no sources for Kafka {version!r}; choose one of {known}", Exit.UNKNOWN)
     return version
 
 
 def java() -> str:
-    """The path of Java, from JAVA_HOME or else from PATH. Raises `Failure` (exit code 153) if there is no Java."""
+    """The path of Java, from JAVA_HOME or else from PATH. Raises `CommandError` (exit code 153) if there is no Java."""
     return _tool("java", Path(os.environ["JAVA_HOME"], "bin", "java") if "JAVA_HOME" in os.environ else None)
 
 
 def _tool(name: str, own: Path | None = None) -> str:
     found = str(own) if own is not None and own.is_file() else shutil.which(name)
     if found is None:
-        raise Failure(f"{name} cannot be run here; {INSTALL}", Exit.OUTPUT)
+        raise CommandError(f"{name} cannot be run here; {INSTALL}", Exit.OUTPUT)
     return found
 
 
@@ -202,11 +202,13 @@ def _build(version: str, profile: str, folder: Path) -> None:
             shutil.copy(project / "target" / "conformance-1.jar", ready / "harness.jar")
             shutil.copy(project / "target" / "classpath.txt", ready / "classpath.txt")
     if not _is_whole(folder):
-        raise Failure(f"the harness cannot be kept in {folder.parent}; name another folder by {VARIABLE}", Exit.OUTPUT)
+        raise CommandError(
+            f"the harness cannot be kept in {folder.parent}; name another folder by {VARIABLE}", Exit.OUTPUT
+        )
 
 
 def _maven(arguments: list[str], folder: Path, what: str) -> None:
-    """Runs Maven in a folder. Raises `Failure` (exit code 153) if Maven is missing, takes too long or fails.
+    """Runs Maven in a folder. Raises `CommandError` (exit code 153) if Maven is missing, takes too long or fails.
 
     `what` is Maven's task, in words for the error message (`build the harness`).
     """
@@ -216,9 +218,9 @@ def _maven(arguments: list[str], folder: Path, what: str) -> None:
             command, cwd=folder, capture_output=True, text=True, timeout=BUILD_SECONDS, stdin=subprocess.DEVNULL
         )
     except subprocess.TimeoutExpired:
-        raise Failure(f"Maven did not {what} within {BUILD_SECONDS} seconds; {CENTRAL}", Exit.OUTPUT) from None
+        raise CommandError(f"Maven did not {what} within {BUILD_SECONDS} seconds; {CENTRAL}", Exit.OUTPUT) from None
     if done.returncode:
-        raise Failure(f"Maven could not {what}: {_reason(done.stdout + done.stderr)}", Exit.OUTPUT)
+        raise CommandError(f"Maven could not {what}: {_reason(done.stdout + done.stderr)}", Exit.OUTPUT)
 
 
 @contextmanager

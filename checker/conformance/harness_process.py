@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 from isrcheck.checker.conformance.harness_build import java
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 from isrcheck.model.language.descriptions import SeenState
 from isrcheck.model.language.domains import Domain
@@ -138,7 +138,7 @@ class Harness:
         finally:
             watch.cancel()
         if not line:
-            raise Failure(f"the harness has stopped: {self._last_words()}", Exit.OUTPUT)
+            raise CommandError(f"the harness has stopped: {self._last_words()}", Exit.OUTPUT)
         answer: dict[str, Any] = json.loads(line)
         if "fatal" in answer:
             raise HarnessFault(answer["fatal"], answer["trace"])

@@ -6,7 +6,7 @@ import shlex
 from dataclasses import dataclass
 from typing import Any, Final
 
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit, InvariantResult, PropertyResult, Result
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.setting_constraints import said
@@ -35,9 +35,9 @@ class Criterion:
 
 
 def require_meaning(result: Result) -> None:
-    """Raises `Failure` (exit code 75) if an evaluation failed in some state, because then there is no verdict."""
+    """Raises `CommandError` (exit code 75) if an evaluation failed in some state, because then there is no verdict."""
     if (failure := result.evaluation) is not None:
-        raise Failure(f"{failure.where}: {failure.what}, after {failure.trace.length} states", Exit.EVALUATION)
+        raise CommandError(f"{failure.where}: {failure.what}, after {failure.trace.length} states", Exit.EVALUATION)
 
 
 def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> list[str]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 from isrcheck.checker.scenarios.collection import shipped
 from isrcheck.model.language.errors import ModelError, UnknownName, nearest
@@ -33,7 +33,7 @@ class DamagedExercise(ModelError):
 
 
 @dataclass(frozen=True)
-class Ask:
+class AnswerCheck:
     """One check of an answer: a model in the answer's file, the model's settings, and the expected result.
 
     If `expect` is "holds", `invariants` and `liveness` must hold. Also, each goal in `goals` must be reached, and each
@@ -78,7 +78,7 @@ class Exercise:
     minutes: int
     lessons: tuple[int, ...]
     gap: tuple[str, ...] = ()
-    asks: tuple[Ask, ...] = ()
+    asks: tuple[AnswerCheck, ...] = ()
     pair: Pair | None = field(default=None)
 
     @property
@@ -117,7 +117,7 @@ def read(folder: Path) -> Exercise:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise DamagedExercise(f"{path}: not TOML: {error}") from None
     try:
-        asks = tuple(Ask(**_lists(each)) for each in data.pop("asks", []))
+        asks = tuple(AnswerCheck(**_lists(each)) for each in data.pop("asks", []))
         pair = Pair(**_lists(data.pop("pair"))) if "pair" in data else None
         made = Exercise(folder, asks=asks, pair=pair, **_lists(data))
     except TypeError as error:
@@ -149,11 +149,13 @@ def _require_sense(path: Path, made: Exercise) -> None:
 def write_start(exercise: Exercise, target: Path) -> list[Path]:
     """Writes the files that a learner starts with, and returns their paths.
 
-    Raises `Failure` if `target` exists. If the answer is a Python file, raises `UnknownName` unless the file's name is
-    an identifier and `.py` (as in `my_answer.py`).
+    Raises `CommandError` if `target` exists. If the answer is a Python file, raises `UnknownName` unless the file's
+    name is an identifier and `.py` (as in `my_answer.py`).
     """
     if target.exists() or target.is_symlink():
-        raise Failure(f"{target} is there already; name another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT)
+        raise CommandError(
+            f"{target} is there already; name another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT
+        )
     if exercise.pair is None and (target.suffix != ".py" or not target.stem.isidentifier()):
         raise UnknownName(f"{str(target)!r} is no name of a Python file; write my_answer.py")
     written = []

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.course.criteria import STATES, Criterion, command, require_meaning, shortest, unbroken, unheld
-from isrcheck.checker.course.exercise import Ask, Exercise
+from isrcheck.checker.course.exercise import AnswerCheck, Exercise
 from isrcheck.checker.course.gaps import assigning, changed
 from isrcheck.checker.course.pairs import paired
 from isrcheck.checker.registry.loader import load_model_class, models_in, run_file
@@ -50,8 +50,8 @@ def grade(exercise: Exercise, answer: Path) -> Grade:
     """Grades an answer: a learner's Python file, which is run, or a folder with two scenarios.
 
     Raises `ModelError` for a mistake in the answer. If the mistake is in Python code, the message names the line.
-    Raises `UnknownName` if the answer should be a Python file but does not end in `.py`. Raises `Failure` (exit code
-    75) if the model is undefined in some state.
+    Raises `UnknownName` if the answer should be a Python file but does not end in `.py`. Raises `CommandError` (exit
+    code 75) if the model is undefined in some state.
     """
     if exercise.pair is not None:
         return Grade(exercise, tuple(paired(exercise.pair, answer)))
@@ -60,7 +60,7 @@ def grade(exercise: Exercise, answer: Path) -> Grade:
         raise UnknownName(f"{answer} is no Python file; begin with: {how}")
     gap = _gap_alone(exercise, answer)
     # If an answer changes more than the gap, its checks say nothing about the exercise, so they are left out.
-    asked = [asked_of(ask, answer) for ask in exercise.asks] if gap.passed else []
+    asked = [check_answer(ask, answer) for ask in exercise.asks] if gap.passed else []
     return Grade(exercise, (gap, *asked))
 
 
@@ -74,7 +74,7 @@ def _gap_alone(exercise: Exercise, answer: Path) -> Criterion:
     return Criterion(title, not others, tuple(others) + ((remedy,) if others else ()))
 
 
-def asked_of(ask: Ask, answer: Path) -> Criterion:
+def check_answer(ask: AnswerCheck, answer: Path) -> Criterion:
     """Checks a model of the answer as `ask` says, and returns the criterion."""
     loaded = load_model_class(f"{answer}:{ask.model}")
     result = check(

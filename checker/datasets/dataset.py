@@ -29,7 +29,7 @@ from typing import Any, Final
 
 from isrcheck.checker.datasets import manifests
 from isrcheck.checker.datasets.manifests import Level, folder_of, manifest_name
-from isrcheck.checker.datasets.storage import Claim, Storage
+from isrcheck.checker.datasets.storage import Storage, WriteLock
 from isrcheck.checker.results.errors import DatasetRefused
 
 FORMAT: Final = 2
@@ -47,8 +47,8 @@ Look = Callable[[str, list[tuple[str, str]]], list[str]]
 class Dataset:
     """A folder with a header and committed levels. `levels` are the levels that were read or committed so far."""
 
-    def __init__(self, storage: Storage, header: dict[str, Any], claim: Claim | None = None) -> None:
-        self.storage, self.header, self._claim = storage, header, claim
+    def __init__(self, storage: Storage, header: dict[str, Any], lock: WriteLock | None = None) -> None:
+        self.storage, self.header, self._lock = storage, header, lock
         self.levels: list[Level] = []
         self._last = ""
         self._look: Look | None = None
@@ -70,16 +70,16 @@ class Dataset:
         if storage.exists(HEADER):
             raise FileExistsError(f"{root} holds a dataset already; go on with --resume {root}, or name another folder")
         _require_empty(storage)
-        claim = Claim(storage)
+        lock = WriteLock(storage)
         try:
             # Another search may have just begun here.
             _require_empty(storage)
         except FileExistsError:
-            claim.end()
+            lock.end()
             raise
-        claim.take()
+        lock.take()
         storage.write_json(HEADER, header)
-        dataset = Dataset(storage, header, claim)
+        dataset = Dataset(storage, header, lock)
         dataset._make_folders()
         return dataset
 
@@ -99,7 +99,7 @@ class Dataset:
     def resume(
         root: str, require: Callable[[dict[str, Any]], None] = lambda header: None, look: Look | None = None
     ) -> Dataset:
-        """An existing dataset, open for writing. Raises the errors of `open`, `require`, `verify` and `Claim`.
+        """An existing dataset, open for writing. Raises the errors of `open`, `require`, `verify` and `WriteLock`.
 
         Until all files of states and transitions are checked, only the lock file is written. If `look` is given, and
         these files together have more than `MUCH` bytes, `look` checks them.
@@ -107,7 +107,7 @@ class Dataset:
         storage = Storage(root)
         header = _header(storage)
         require(header)
-        dataset = Dataset(storage, header, Claim(storage))
+        dataset = Dataset(storage, header, WriteLock(storage))
         dataset._look = look
         try:
             dataset._read_levels()
@@ -115,16 +115,16 @@ class Dataset:
         except BaseException:
             dataset.close()
             raise
-        dataset._require_claim().take()
+        dataset._require_lock().take()
         dataset._make_folders()
         dataset._tidy()
         return dataset
 
     def close(self) -> None:
         """Lets another search write to the dataset."""
-        if self._claim is not None:
-            self._claim.end()
-        self._claim = None
+        if self._lock is not None:
+            self._lock.end()
+        self._lock = None
 
     def _read_levels(self) -> None:
         for number, name in enumerate(self._manifests(), start=1):
@@ -212,7 +212,7 @@ class Dataset:
 
         Raises `DatasetRefused` if another search has taken the dataset or has already written this manifest.
         """
-        self._require_claim().require()
+        self._require_lock().require()
         name = manifest_name(level.number)
         if self.storage.exists(name):
             raise DatasetRefused(f"another search has written {self.root}/{name}; this one stops")
@@ -226,10 +226,10 @@ class Dataset:
         used = {entry["path"] for entry in level.runs}
         self.storage.remove_files(entry["path"] for entry in before if entry["path"] not in used)
 
-    def _require_claim(self) -> Claim:
-        if self._claim is None:
+    def _require_lock(self) -> WriteLock:
+        if self._lock is None:
             raise DatasetRefused(f"{self.root} is open to be read only")
-        return self._claim
+        return self._lock
 
     def _tidy(self) -> None:
         """Removes cones, files of levels that their manifests do not name, and merged files that are not used."""

@@ -74,7 +74,7 @@ def _listed(header: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Origin:
+class ReloadedModel:
     """The model of a dataset at the dataset's settings, with its interpreter, its traced system and its kernel."""
 
     loaded: LoadedModel
@@ -83,7 +83,7 @@ class Origin:
     kernel: Kernel
 
 
-def origin_of(dataset: Dataset, model: str | None) -> Origin:
+def reload_model(dataset: Dataset, model: str | None) -> ReloadedModel:
     """The origin of a dataset. A shipped model is found by its name in the dataset.
 
     Raises `DatasetRefused` if the model is a user's model and `model` does not name its file. Also raises
@@ -98,10 +98,10 @@ def origin_of(dataset: Dataset, model: str | None) -> Origin:
     settings, names = header.get("settings"), header.get("invariants")
     if not isinstance(settings, dict) or not isinstance(names, dict):
         raise DatasetRefused(f"{root}/dataset.json is damaged: settings and invariants are not what they should be")
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         instance, chosen = loaded.cls(**settings), loaded.chosen(tuple(names))
         system = trace(instance, chosen)
         kernel = Kernel(system)
     kept = bool(header.get("transitions_kept"))
     require_same(root, header, header_of(system, kernel, loaded.name, kept))
-    return Origin(loaded, Interpreter(instance, chosen), system, kernel)
+    return ReloadedModel(loaded, Interpreter(instance, chosen), system, kernel)

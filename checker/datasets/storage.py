@@ -3,7 +3,7 @@
 Ensures that only one search at a time writes to a dataset.
 
 On a local file system the file `.lock` is locked. The lock ends when its process ends, even if the process is killed.
-Some file systems have no locks, for example HDFS and object stores. Therefore the file `.claim.json` also names the
+Some file systems have no locks, for example HDFS and object stores. Therefore the file `.lock.json` also names the
 search that was the last to take the dataset. Before a search commits a level, it reads this name. The search stops if
 it does not find its own name.
 """
@@ -162,7 +162,7 @@ LOCK: Final = ".lock"
 CLAIM: Final = ".claim.json"
 
 
-class Claim:
+class WriteLock:
     """The right to write to a dataset, until `end()` is called.
 
     Raises `DatasetRefused` if another search holds the lock. Without locks, only `require` notices another search.
@@ -178,11 +178,11 @@ class Claim:
         self._storage.write_json(CLAIM, mine)
 
     def require(self) -> None:
-        """Raises `DatasetRefused` if `.claim.json` does not name this search, or cannot be read.
+        """Raises `DatasetRefused` if `.lock.json` does not name this search, or cannot be read.
 
         If the file names another search, that search has taken the dataset.
         """
-        found = _claimed(self._storage)
+        found = _held_by(self._storage)
         if found.get("search") != self._name:
             raise DatasetRefused(f"another search{_who(found)} has taken {self._storage.root}; this one stops")
 
@@ -199,7 +199,7 @@ def _locked(storage: Storage) -> Any:
     except BlockingIOError:
         os.close(file)
         raise DatasetRefused(
-            f"another search{_who(_claimed(storage))} writes to {storage.root}; wait for its end, then --resume it"
+            f"another search{_who(_held_by(storage))} writes to {storage.root}; wait for its end, then --resume it"
         ) from None
     except OSError:
         # On a file system without locks, only the claim file protects the dataset.
@@ -208,7 +208,7 @@ def _locked(storage: Storage) -> Any:
     return weakref.finalize(storage, os.close, file)
 
 
-def _claimed(storage: Storage) -> dict[str, Any]:
+def _held_by(storage: Storage) -> dict[str, Any]:
     with suppress(OSError, ValueError):
         found = json.loads(storage.read(CLAIM))
         if isinstance(found, dict):
@@ -216,5 +216,5 @@ def _claimed(storage: Storage) -> dict[str, Any]:
     return {}
 
 
-def _who(claim: dict[str, Any]) -> str:
-    return f" ({claim.get('host')}, process {claim.get('process')})" if claim else ""
+def _who(lock: dict[str, Any]) -> str:
+    return f" ({lock.get('host')}, process {lock.get('process')})" if lock else ""

@@ -34,7 +34,7 @@ from isrcheck.model.semantics.transition_system import TransitionSystem
 
 
 @dataclass(frozen=True)
-class Common:
+class SharedVariables:
     """The names of the common variables (`variables`) and of all others (`apart`), and the leaves of common variables.
 
     A *leaf* is a scalar part of a state. `leaves` has the leaves that at least one of the two models has. For each
@@ -60,7 +60,7 @@ class Common:
         }
 
 
-def common(one: TransitionSystem, other: TransitionSystem) -> Common:
+def shared_variables(one: TransitionSystem, other: TransitionSystem) -> SharedVariables:
     """The common variables and leaves of two systems."""
     domains = [{v.name: v.domain for v in system.variables} for system in (one, other)]
     shared = tuple(n for n, d in domains[0].items() if n in domains[1] and comparable(d, domains[1][n]))
@@ -76,7 +76,7 @@ def common(one: TransitionSystem, other: TransitionSystem) -> Common:
         leaves.append(replace(found[0], index=i, low=low, high=high))
         fill.append(found[0].low)
     numbers = tuple(tuple(side[path].index if path in side else -1 for path in paths) for side in sides)
-    return Common(shared, apart, tuple(leaves), (numbers[0], numbers[1]), tuple(fill))
+    return SharedVariables(shared, apart, tuple(leaves), (numbers[0], numbers[1]), tuple(fill))
 
 
 def comparable(one: Domain, other: Domain) -> bool:

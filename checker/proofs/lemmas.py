@@ -176,7 +176,7 @@ def try_mutants(attempt: Attempt, result: ProofResult, limits: Limits, tell: Tel
     for mutant in attempt.proof.mutants:
         name = mutant_name(mutant)
         tell(f"mutant {name}")
-        loaded = LoadedModel(mutant, name, attempt.loaded.origin, fitting(mutant, None))
+        loaded = LoadedModel(mutant, name, attempt.loaded.source_file, fitting(mutant, None))
         tried = by_lemmas(replace(attempt, loaded=loaded, find_redundant=False), limits, tell, look=False)
         if tried.verdict == "incomplete":
             result.verdict, result.exit_code, result.reason = "incomplete", tried.exit_code, f"{name}: {tried.reason}"

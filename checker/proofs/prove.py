@@ -116,7 +116,7 @@ def prove(
         raise UnknownName("k asks for plain induction, without lemmas; take proof and unbounded away")
     if k is not None and k < 1:
         raise UnknownName(f"k={k} proves nothing; induction needs one state or more: k=1")
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         chosen = None if k is not None else chosen_proof(loaded, proof, names or ())
         if chosen is None:
             if unbounded:
@@ -139,5 +139,5 @@ def chosen_proof(loaded: LoadedModel, spec: str | type[Proof] | None, invariants
 
     if spec is not None:
         return load(spec) if isinstance(spec, str) else spec
-    found = beside(loaded.name) if loaded.origin is None else None
+    found = beside(loaded.name) if loaded.source_file is None else None
     return found if found is not None and set(invariants) <= set(found.aims()) else None

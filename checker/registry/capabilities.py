@@ -10,7 +10,7 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 
 
 @dataclass(frozen=True)
-class Ability:
+class Capability:
     """An ability that only `engines` have, with the options of `isrcheck check` and arguments of `check` that need it.
 
     `lacking` says what an engine outside `engines` cannot do, in the words of an error message (`has no workers`).
@@ -31,29 +31,29 @@ class Ability:
 
 NOT_SYMBOLIC: Final = ("local", "reference", "spark")
 TABLE: Final = (
-    Ability(("local",), "says nothing of what must happen", ("--liveness",), ("liveness",)),
-    Ability(("local",), "has no workers", ("--workers",), ("workers",)),
-    Ability(("local",), "does not count orbits", ("--symmetry",), ("symmetry",)),
-    Ability(("local",), "has no store to choose", ("--store",), ("state_store",), usual="memory"),
-    Ability(("local",), "has no store to choose", ("--store-folder",)),
-    Ability(("local",), "keeps no checkpoints of this kind", ("--checkpoint-every",), ("checkpointing",)),
-    Ability(("local", "spark"), "keeps no levels", ("--checkpoint", "--resume")),
-    Ability(NOT_SYMBOLIC, "enumerates no states", ("--max-states",), ("limits.states",)),
-    Ability(NOT_SYMBOLIC, "enumerates no states", ("--fail-on-vacuity",), ("fail_on_vacuity",)),
-    Ability(("symbolic",), "explores everything", ("--depth",), ("limits.depth",)),
-    Ability(
+    Capability(("local",), "says nothing of what must happen", ("--liveness",), ("liveness",)),
+    Capability(("local",), "has no workers", ("--workers",), ("workers",)),
+    Capability(("local",), "does not count orbits", ("--symmetry",), ("symmetry",)),
+    Capability(("local",), "has no store to choose", ("--store",), ("state_store",), usual="memory"),
+    Capability(("local",), "has no store to choose", ("--store-folder",)),
+    Capability(("local",), "keeps no checkpoints of this kind", ("--checkpoint-every",), ("checkpointing",)),
+    Capability(("local", "spark"), "keeps no levels", ("--checkpoint", "--resume")),
+    Capability(NOT_SYMBOLIC, "enumerates no states", ("--max-states",), ("limits.states",)),
+    Capability(NOT_SYMBOLIC, "enumerates no states", ("--fail-on-vacuity",), ("fail_on_vacuity",)),
+    Capability(("symbolic",), "explores everything", ("--depth",), ("limits.depth",)),
+    Capability(
         ("local", "reference", "symbolic"),
         "has its memory from Spark (--conf spark.executor.memory=8g)",
         ("--max-memory",),
         ("limits.memory",),
     ),
-    Ability(
+    Capability(
         ("spark",),
         "runs on no cluster",
         ("--master", "--partitions", "--spark-threshold", "--conf"),
         ("cluster", "spark"),
     ),
-    Ability(("spark",), "keeps no dataset", ("--transitions",)),
+    Capability(("spark",), "keeps no dataset", ("--transitions",)),
 )
 
 
@@ -65,11 +65,11 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
     its value. An option without a value, or with its default value, does not count as given.
     """
 
-    def given(ability: Ability) -> Iterator[str]:
-        for option in ability.options:
+    def given(capability: Capability) -> Iterator[str]:
+        for option in capability.options:
             value = options.get(option.removeprefix("--").replace("-", "_"))
             # `is not False`, because 0 equals False, and `--spark-threshold 0` must count as given.
-            if value is not None and value is not False and value not in ({}, (), ability.usual):
+            if value is not None and value is not False and value not in ({}, (), capability.usual):
                 yield option
 
     return _refusal(engine, "--engine ", given)
@@ -81,23 +81,26 @@ def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
     As in `refusal_of_options`, the message is about one ability. `asked` maps the name of each argument to True if the
     caller gives the argument, and otherwise to False.
     """
-    return _refusal(engine, "engine ", lambda ability: (name for name in ability.arguments if asked[name]))
+    return _refusal(engine, "engine ", lambda capability: (name for name in capability.arguments if asked[name]))
 
 
-def _refusal(engine: str, called: str, given: Callable[[Ability], Iterator[str]]) -> str | None:
-    for ability in TABLE:
-        names = [] if engine in ability.engines else list(given(ability))
+def _refusal(engine: str, called: str, given: Callable[[Capability], Iterator[str]]) -> str | None:
+    for capability in TABLE:
+        names = [] if engine in capability.engines else list(given(capability))
         if names:
             goes = "go" if len(names) > 1 or names == ["workers"] else "goes"
-            return f"{called}{engine} {ability.lacking}; {', '.join(names)} {goes} with {called}{ability.of_engines()}"
+            return (
+                f"{called}{engine} {capability.lacking}; {', '.join(names)} {goes} with "
+                f"{called}{capability.of_engines()}"
+            )
     return None
 
 
 def helped(option: str, text: str) -> str:
     """The help text of an option. The text names the engines that have the option, unless all engines have it."""
-    for ability in TABLE:
-        if option in ability.options:
-            return f"{', '.join(ability.engines).capitalize()}: {text[0].lower()}{text[1:]}"
+    for capability in TABLE:
+        if option in capability.options:
+            return f"{', '.join(capability.engines).capitalize()}: {text[0].lower()}{text[1:]}"
     return text
 
 

@@ -22,8 +22,8 @@ from isrcheck.model.language.errors import ModelError, UnknownName, nearest
 from isrcheck.model.language.model import Model, kebab
 from isrcheck.model.language.properties import KINDS, kind_of
 from isrcheck.model.language.refinements import refinement_of
-from isrcheck.model.language.text_conditions import is_written, written
-from isrcheck.model.semantics.method_calls import is_a_modellers, print_apart
+from isrcheck.model.language.text_conditions import is_condition_text, text_condition
+from isrcheck.model.semantics.method_calls import is_a_modellers, print_to_stderr
 
 Invariant = Callable[[Any, Any], Any]
 SHIPPED: Final = "isrcheck."
@@ -37,14 +37,14 @@ NO_MODELS: Final = (".language", ".specifications")
 class LoadedModel:
     """A model's class and name, and the invariants that can be checked in the model.
 
-    `origin` is the user's file from which the model was loaded, or None if it was not loaded from such a file.
+    `source_file` is the user's file from which the model was loaded, or None if it was not loaded from such a file.
     `properties` are the properties of whole behaviours that can be checked in the model. For a user's file, `beside`
     names the invariants that the file defines outside of classes, and `mappings` has the refinement mappings.
     """
 
     cls: type[Model]
     name: str
-    origin: Path | None
+    source_file: Path | None
     invariants: dict[str, Invariant]
     beside: frozenset[str] = frozenset()
     properties: dict[str, Invariant] = field(default_factory=dict)
@@ -67,9 +67,9 @@ class LoadedModel:
             )
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
-    def with_written(self, names: Iterable[str | None]) -> LoadedModel:
+    def with_text_conditions(self, names: Iterable[str | None]) -> LoadedModel:
         """This model with one more invariant for each name that is itself a condition, such as `"s.epoch < 2"`."""
-        found = {name: written(name) for name in names if name is not None and is_written(name)}
+        found = {name: text_condition(name) for name in names if name is not None and is_condition_text(name)}
         return replace(self, invariants={**self.invariants, **found}) if found else self
 
     def chosen(self, names: tuple[str, ...] | None) -> dict[str, Invariant]:
@@ -97,15 +97,15 @@ class LoadedModel:
             return set()
         return {n for n, f in self.cls.predicates("invariant").items() if f.__module__ == module} | self.beside
 
-    def unasked(self) -> list[str]:
+    def unchecked(self) -> list[str]:
         """The invariants in the user's own file that are not checked by default."""
         return sorted(self._in_the_file() - self._default())
 
     def _invariant(self, name: str) -> Invariant:
         if name in self.invariants:
             return self.invariants[name]
-        if is_written(name):
-            return written(name)
+        if is_condition_text(name):
+            return text_condition(name)
         lacking = library_invariants().get(name)
         if lacking is not None:
             missing = ", ".join(sorted(set(needed(lacking)) - set(self.cls().domains)))
@@ -325,7 +325,7 @@ def run_file(path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve(), loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
-    vars(module)["print"] = print_apart
+    vars(module)["print"] = print_to_stderr
     folder, writing = str(path.resolve().parent), sys.dont_write_bytecode
     sys.path.insert(0, folder)
     sys.dont_write_bytecode = True

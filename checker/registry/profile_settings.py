@@ -34,7 +34,7 @@ def size_of(loaded: LoadedModel, profile: str) -> dict[str, Any]:
     The dictionary is empty if nothing is recorded. Nothing is recorded for a model in a user's file, even if the model
     is built upon a shipped model.
     """
-    if loaded.origin is not None:
+    if loaded.source_file is not None:
         return {}
     recorded = json.loads(files(__package__).joinpath("profiles.json").read_text(encoding="utf-8"))
     return dict(recorded.get(loaded.name, {}).get(profile, {}))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from isrcheck.checker.report.story_text import alternatives_text, causes_text, fix_text, for_ever, story_text
+from isrcheck.checker.report.story_text import causes_text, fix_search_text, fix_text, for_ever, story_text
 from isrcheck.checker.results.result import (
     EvaluationFailure,
     Instance,
@@ -46,7 +46,7 @@ def violations_text(
         if not plain:
             lines += blame_text(outcome, shown_fixes)
             shown_fixes += outcome.fixes
-            lines += alternatives_text(outcome.alternatives)
+            lines += fix_search_text(outcome.fix_search)
     return lines
 
 
@@ -162,10 +162,10 @@ def liveness_lines(result: Result, ink: Ink = PLAIN) -> list[str]:
     if not result.liveness or result.fairness is None:
         return []
     rows = [row for name, outcome in result.liveness.items() for row in _rows(name, outcome)]
-    return [ink("head", f"Liveness ({promised_text(result.fairness)})"), *columns(rows)]
+    return [ink("head", f"Liveness ({fairness_text(result.fairness)})"), *columns(rows)]
 
 
-def promised_text(fairness: Fairness) -> str:
+def fairness_text(fairness: Fairness) -> str:
     """The fairness that is assumed, as text: `weak fairness ...; strong: commit; unfair: fetch`."""
     named = [(name, sorted(getattr(fairness, name))) for name in ("strong", "weak", "unfair")]
     said = [f"{name}: {', '.join(actions)}" for name, actions in named if actions]

@@ -16,7 +16,7 @@ from isrcheck.model.language.errors import UnknownName, nearest
 if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel
     from isrcheck.checker.report.test_cases import Verdicts
-    from isrcheck.checker.results.errors import Failure
+    from isrcheck.checker.results.errors import CommandError
     from isrcheck.checker.results.result import Result
     from isrcheck.model.language.model import Model
 
@@ -82,7 +82,7 @@ class Answered:
     def exit_code(self) -> int:
         return self.result.exit_code
 
-    def fail(self, failure: Failure) -> None:
+    def fail(self, failure: CommandError) -> None:
         """Notes that a part of the output failed."""
         result = self.result
         result.exit_code = failure.code
@@ -95,7 +95,7 @@ class Answered:
         from isrcheck.checker.registry.loader import blaming
         from isrcheck.checker.report.pages.report_page import report_page
 
-        with blaming(self.loaded.origin):
+        with blaming(self.loaded.source_file):
             return report_page(self.shown or self.result, self.loaded)
 
     def verdicts(self) -> Verdicts:
@@ -114,7 +114,7 @@ class Unfinished:
     model: str
     settings: dict[str, str]
     engine: str
-    failure: Failure
+    failure: CommandError
 
     def to_json(self) -> dict[str, Any]:
         from isrcheck.checker.results.result import Result

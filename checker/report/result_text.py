@@ -123,13 +123,13 @@ def uncovered(result: Result) -> list[str]:
         seen, at = result.partial.get("distinct", 0), result.partial.get("level", result.depth + 1)
         some = f"{plural(seen, _unit(result))} of depth {at} seen as well, not counted (not reproducible)"
         lines.append(some if seen else f"depth {at} was begun; none of its states is counted")
-    lines += _forecast(result)
+    lines += _size_estimate(result)
     if result.reason and result.verdict != "incomplete":
         lines.insert(0, f"the search stopped: {result.reason}")
     return lines
 
 
-def _forecast(result: Result) -> list[str]:
+def _size_estimate(result: Result) -> list[str]:
     """The line that forecasts the size of the whole state space, if the levels allow an estimate."""
     if result.extra.get("forecast") is None:
         return []
@@ -170,7 +170,7 @@ def _invariants(result: Result, ink: Ink) -> list[str]:
     rows = [(name, invariant_text(outcome, result)) for name, outcome in result.invariants.items()]
     if result.deadlock is not None:
         rows.append(("no deadlock", invariant_text(result.deadlock, result)))
-    rows += [(name, f"not asked: --invariant {name}") for name in result.unasked]
+    rows += [(name, f"not asked: --invariant {name}") for name in result.unchecked]
     return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
 
 

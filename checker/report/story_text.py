@@ -15,17 +15,17 @@ from typing import Final
 from isrcheck.checker.results.result import Trace
 from isrcheck.checker.results.state_text import label_text, parts
 from isrcheck.checker.results.story import (
-    Alternative,
-    Alternatives,
     Cause,
     Causes,
     Change,
     DrawnLog,
     Fact,
     Fix,
+    FixSearch,
     Read,
     Sentence,
     Story,
+    TriedValue,
 )
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, plural
 
@@ -267,7 +267,7 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:MOST]) + more
 
 
-def alternatives_text(found: Alternatives | None) -> list[str]:
+def fix_search_text(found: FixSearch | None) -> list[str]:
     """The lines about the outcomes if one setting has another value."""
     if found is None:
         return []
@@ -284,7 +284,7 @@ def alternatives_text(found: Alternatives | None) -> list[str]:
     return lines
 
 
-def _outcome(each: Alternative, length: int) -> str:
+def _outcome(each: TriedValue, length: int) -> str:
     """The result of a search with another value of a setting, as text. The first letter is only a key for sorting."""
     if each.verdict == "holds":
         return "bno violation, but a goal is lost" if each.lost else "ano violation"
@@ -293,7 +293,7 @@ def _outcome(each: Alternative, length: int) -> str:
     return "canother way, longer" if each.length > length else "danother way"
 
 
-def _value(each: Alternative) -> str:
+def _value(each: TriedValue) -> str:
     return each.value if each.length is None else f"{each.value} ({each.length} states)"
 
 

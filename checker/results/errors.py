@@ -28,7 +28,7 @@ class Unreachable(OSError):
 OF_SPARK = frozenset({"pandas", "pyarrow", "pyspark"})
 
 
-class Failure(Exception):
+class CommandError(Exception):
     """Ends a command, with a message in one line and the exit code."""
 
     def __init__(self, message: str, code: int) -> None:
@@ -36,30 +36,32 @@ class Failure(Exception):
         self.message, self.code = " ".join(message.split()), code
 
 
-def failure_of(error: BaseException) -> Failure | None:
+def command_error(error: BaseException) -> CommandError | None:
     """The message to the user about an exception, or None if the exception is a bug in isrcheck."""
     match error:
-        case Failure():
+        case CommandError():
             return error
         case ModelError():
-            return Failure(str(error), Exit.UNKNOWN)
+            return CommandError(str(error), Exit.UNKNOWN)
         case LimitTooSmall():
-            return Failure(f"{error} (--max-memory)", Exit.LIMIT)
+            return CommandError(f"{error} (--max-memory)", Exit.LIMIT)
         case DatasetRefused() | CheckpointRefused():
-            return Failure(str(error), Exit.UNKNOWN)
+            return CommandError(str(error), Exit.UNKNOWN)
         case EvaluationError():
-            return Failure(str(error), Exit.EVALUATION)
+            return CommandError(str(error), Exit.EVALUATION)
         case SystemExit():
-            return Failure("the model's file ends the program (SystemExit); take that away", Exit.UNKNOWN)
+            return CommandError("the model's file ends the program (SystemExit); take that away", Exit.UNKNOWN)
         case KeyboardInterrupt():
-            return Failure("interrupted", Exit.INTERRUPTED)
+            return CommandError("interrupted", Exit.INTERRUPTED)
         case MemoryError():
-            return Failure("out of memory; try smaller bounds, or --max-memory to stop in time", Exit.LIMIT)
+            return CommandError("out of memory; try smaller bounds, or --max-memory to stop in time", Exit.LIMIT)
         case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in OF_SPARK:
             missing = name.partition(".")[0]
-            return Failure(f"this needs {missing}, which is not installed; pip install 'isrcheck[spark]'", Exit.OUTPUT)
+            return CommandError(
+                f"this needs {missing}, which is not installed; pip install 'isrcheck[spark]'", Exit.OUTPUT
+            )
         case OSError():
-            return Failure(os_words(error), Exit.OUTPUT)
+            return CommandError(os_words(error), Exit.OUTPUT)
     return None
 
 

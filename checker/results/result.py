@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
 from isrcheck.checker.results.exploration import OrbitCounts
-from isrcheck.checker.results.story import Alternatives, Causes, Fix, Story
+from isrcheck.checker.results.story import Causes, Fix, FixSearch, Story
 from isrcheck.model.language.domains import Domain, Value
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.semantics.transition_system import Label
@@ -129,7 +129,7 @@ class InvariantResult:
     which choice of parameters the invariant is false in the last state of the trace. `checked_depth` is the number of
     levels without a violation, if the search stopped early. `last_held` is the last state in which the invariant's
     `last_held` condition was true. `causes` are the facts behind the violation, with the steps that made them true.
-    `fixes` has fixed designs, each with the step at which it differs from the trace, if there is one. `alternatives`
+    `fixes` has fixed designs, each with the step at which it differs from the trace, if there is one. `fix_search`
     are the outcomes with another value of one setting. `story` is the trace in sentences.
     """
 
@@ -142,7 +142,7 @@ class InvariantResult:
     last_held: LastHeld | None = None
     causes: Causes | None = field(default=None, repr=False)
     fixes: tuple[Fix, ...] = ()
-    alternatives: Alternatives | None = None
+    fix_search: FixSearch | None = None
     story: Story | None = field(default=None, compare=False, repr=False)
 
     def to_json(self) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class InvariantResult:
             else {"what": self.last_held.what, "state": self.last_held.state},
             "reasons": None if self.causes is None else self.causes.to_json(),
             "fixes": [fix.to_json() for fix in self.fixes],
-            "alternatives": None if self.alternatives is None else self.alternatives.to_json(),
+            "alternatives": None if self.fix_search is None else self.fix_search.to_json(),
         }
 
 
@@ -182,7 +182,7 @@ def story_json(trace: Trace, story: Story | None) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PropertyInstance:
     """The result for one choice of a property's parameters.
 
     A violation is a fair behaviour that stays in the *region* for ever and breaks the property there. The region
@@ -234,7 +234,7 @@ class PropertyResult:
     verdict: Verdict
     sentence: str
     kind: str
-    asked: tuple[Asked, ...] = ()
+    asked: tuple[PropertyInstance, ...] = ()
     choice: tuple[tuple[str, Any], ...] = ()
     trace: Trace | None = None
     shortest_cycle: bool = True
@@ -361,7 +361,7 @@ class Result:
     sorting_bytes: tuple[int, int] = (0, 0)
     extra: dict[str, Any] = field(default_factory=dict)
     """Further entries of the JSON, for example from an engine."""
-    unasked: list[str] = field(default_factory=list)
+    unchecked: list[str] = field(default_factory=list)
     """Invariants in the model's own file that are not checked by default. Empty if the check names its invariants."""
     unmet: list[str] = field(default_factory=list)
     """How the outcome of a scenario differs from what its author expects, in words."""
@@ -445,7 +445,7 @@ class Result:
                 "goals_switched_off": self.goals_switched_off,
             },
             "invariants": {name: outcome.to_json() for name, outcome in self.invariants.items()},
-            "not_asked": self.unasked,
+            "not_asked": self.unchecked,
             "seconds": {name: round(s, 6) for name, s in self.seconds.items()},
             "peak_rss_bytes": self.peak_rss_bytes,
             "store_bytes": self.store_bytes,

@@ -5,7 +5,7 @@ line is fitted to the logarithms of the ratios between successive levels. A para
 sizes. Each curve is fitted several times, to different numbers of the last levels. Each fit gives an estimate of how
 many states remain to be found. The range goes from the least estimate, halved, to the greatest estimate, doubled. The
 states found so far are added to both ends, and then each end is moved outwards by one hundredth. A range is only a
-guess. `benchmarks/forecast.py` counts how often the ranges for finished runs contain the true number.
+guess. `benchmarks/estimated_size.py` counts how often the ranges for finished runs contain the true number.
 
 There is no range in four cases: there are fewer than eight levels, a fitted curve does not slow down, the middle
 estimate says that more than nine tenths of the states remain to be found, or the upper end is more than ten times the
@@ -48,22 +48,22 @@ LARGEST: Final = 80.0
 
 
 @dataclass(frozen=True)
-class Forecast:
+class SizeEstimate:
     """The final number of states: at least `low`, about `middle`, at most `high`."""
 
     low: int
     middle: int
     high: int
 
-    def times(self, factor: float) -> Forecast:
+    def times(self, factor: float) -> SizeEstimate:
         """The forecast for a quantity that is proportional to the number of states."""
-        return Forecast(*(round(x * factor) for x in (self.low, self.middle, self.high)))
+        return SizeEstimate(*(round(x * factor) for x in (self.low, self.middle, self.high)))
 
     def to_json(self) -> dict[str, int]:
         return {"low": self.low, "middle": self.middle, "high": self.high}
 
 
-def forecast(levels: Sequence[int]) -> Forecast | None:
+def estimated_size(levels: Sequence[int]) -> SizeEstimate | None:
     """An estimate of the final number of states from the sizes of levels; None if the sizes allow no estimate."""
     if len(levels) < LEVELS or min(levels) < 1:
         return None
@@ -80,7 +80,7 @@ def forecast(levels: Sequence[int]) -> Forecast | None:
     high = (seen + known[-1] * math.exp(WIDER)) * (1 + NARROWEST)
     if middle > MOST * seen or high > MOST * low:
         return None
-    return Forecast(round(low), round(middle), round(high))
+    return SizeEstimate(round(low), round(middle), round(high))
 
 
 def _lengths(least: int, end: int) -> range:
@@ -94,7 +94,7 @@ def outlook(result: Result) -> dict[str, Any] | None:
     The data have the final number of states. They also have the seconds and the bytes for all states, if the result
     has seconds and bytes for the states so far.
     """
-    expected = forecast(result.levels)
+    expected = estimated_size(result.levels)
     if expected is None:
         return None
     data: dict[str, Any] = {"states": expected.to_json()}
@@ -105,12 +105,14 @@ def outlook(result: Result) -> dict[str, Any] | None:
     return data
 
 
-def _bytes(expected: Forecast, result: Result) -> Forecast:
+def _bytes(expected: SizeEstimate, result: Result) -> SizeEstimate:
     """The forecast of the bytes for the states. The bytes for sorting grow with the states only up to a limit."""
     sorting, most = result.sorting_bytes
     states = expected.times((result.store_bytes - sorting) / result.distinct)
     room = expected.times(sorting / result.distinct)
-    return Forecast(*(bytes_ + min(more, most) for bytes_, more in zip(astuple(states), astuple(room), strict=True)))
+    return SizeEstimate(
+        *(bytes_ + min(more, most) for bytes_, more in zip(astuple(states), astuple(room), strict=True))
+    )
 
 
 def _by_ratios(sizes: Numbers, ratios: Numbers) -> float | None:

@@ -316,7 +316,7 @@ class Fix:
 
 
 @dataclass(frozen=True)
-class Alternative:
+class TriedValue:
     """Another value of one setting, and the result of a search with this value. No other setting is changed.
 
     If the search finds a violation, `length` is the length of its shortest trace. If the invariant holds, `lost` has
@@ -334,7 +334,7 @@ class Alternative:
 
 
 @dataclass(frozen=True)
-class Alternatives:
+class FixSearch:
     """The effects of other values of settings. Only one setting changes at a time.
 
     `length` is the number of states of the trace. `passing` counts the values with which the model still allows the
@@ -343,7 +343,7 @@ class Alternatives:
 
     length: int
     passing: int
-    tried: tuple[Alternative, ...]
+    tried: tuple[TriedValue, ...]
 
     def to_json(self) -> dict[str, Any]:
         return {"values_that_pass": self.passing, "tried": [each.to_json() for each in self.tried]}

@@ -56,7 +56,9 @@ def derive(scenario: Scenario, limits: Limits = Limits(), with_story: bool = Fal
     specification = scenario.specification()
     with forgetting_neighbours(scenario.file):
         loaded = load_model_class(specification)
-        result = asked_of(scenario, loaded, scenario.settings, limits, workers=1)  # because scenarios run in parallel
+        result = run_scenario(
+            scenario, loaded, scenario.settings, limits, workers=1
+        )  # because scenarios run in parallel
         compare_all_with_fixes(result, loaded, fixed_versions_of(scenario, loaded, {}))
         story = _story(loaded, result) if with_story else None
     data = summary(result)
@@ -64,7 +66,7 @@ def derive(scenario: Scenario, limits: Limits = Limits(), with_story: bool = Fal
     return Derived(data, files_of(result), unfinished, story)
 
 
-def asked_of(
+def run_scenario(
     scenario: Scenario, loaded: LoadedModel, settings: dict[str, Any], limits: Limits, workers: int | None = None
 ) -> Result:
     """Runs a scenario's check on a model at the given settings. Raises the errors of `isrcheck.check`."""
@@ -103,7 +105,7 @@ def _story(loaded: LoadedModel, result: Result) -> dict[str, Any] | None:
 def summary(result: Result) -> dict[str, Any]:
     """The part of a result that is the same in every run, as JSON data."""
     outcomes = {**result.invariants, **({DEADLOCK: result.deadlock} if result.deadlock else {})}
-    asked = {"liveness": {name: _promised(f) for name, f in result.liveness.items()}} if result.liveness else {}
+    asked = {"liveness": {name: _property_summary(f) for name, f in result.liveness.items()}} if result.liveness else {}
     return asked | {
         "format": FORMAT,
         "model": result.model,
@@ -136,7 +138,7 @@ def _invariant_summary(outcome: InvariantResult) -> dict[str, Any]:
     return {key: data[key] for key in ("verdict", "length", "checked_depth") if key in data}
 
 
-def _promised(outcome: PropertyResult) -> dict[str, Any]:
+def _property_summary(outcome: PropertyResult) -> dict[str, Any]:
     """The verdict on a property and the counts that `FOUND` names. For a violation: also the trace's length and loop.
 
     `loop` is the position (from 0) of the state where the loop of a lasso starts, or None if the trace is no lasso.

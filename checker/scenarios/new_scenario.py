@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
 from isrcheck.checker.scenarios.derived_files import derive
 from isrcheck.checker.scenarios.scenario import FILE, Scenario, read
@@ -20,19 +20,21 @@ TO_WRITE: Final = "To be written"
 def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[str, Any]) -> Scenario:
     """Writes a scenario of `model` (a name or file, as for `isrcheck check`) into a new folder. Returns the scenario.
 
-    `asked` has further keys of `scenario.toml`: invariants, deadlock, keep_going. Raises `Failure` if the folder exists
-    already, or if the search does not finish. Also raises the errors of `derive`. After an error, the new folder is
-    removed.
+    `asked` has further keys of `scenario.toml`: invariants, deadlock, keep_going. Raises `CommandError` if the folder
+    exists already, or if the search does not finish. Also raises the errors of `derive`. After an error, the new folder
+    is removed.
     """
     if folder.exists() or folder.is_symlink():
-        raise Failure(f"{folder} is there already; take another name, or run: isrcheck regress {folder}", Exit.OUTPUT)
+        raise CommandError(
+            f"{folder} is there already; take another name, or run: isrcheck regress {folder}", Exit.OUTPUT
+        )
     folder.mkdir(parents=True)
     try:
         data = {"model": _seen_from(folder, model), **asked}
         (folder / FILE).write_text(_text(data, settings, "holds", {}), encoding="utf-8")
         derived = derive(read(folder, _root_of(folder, data["model"])))
         if derived.unfinished is not None:
-            raise Failure(f"{folder.name}: {derived.unfinished[0]}; nothing is written", derived.unfinished[1])
+            raise CommandError(f"{folder.name}: {derived.unfinished[0]}; nothing is written", derived.unfinished[1])
         found = {name: f["length"] for name, f in derived.summary["invariants"].items() if "length" in f}
         text = _text(data, settings, "violated" if found else "holds", found)
         for name, content in {FILE: text, **derived.files}.items():

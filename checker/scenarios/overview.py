@@ -10,7 +10,7 @@ from isrcheck.checker.scenarios.scenario import Scenario
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageRow:
     """A scenario on the page: its outcome in words (`status`, `found`), and messages about what is wrong (`lines`).
 
     `scenario` is None if the scenario's file cannot be read. `verdict` is empty if the scenario could not run.
@@ -44,7 +44,7 @@ class Shown:
         }
 
 
-def overview_page(total: str, shown: list[Shown]) -> str:
+def overview_page(total: str, shown: list[PageRow]) -> str:
     """The page of an overview. Scenarios with the same name all show the first trace found among them."""
     stories: dict[str, Any] = {}
     for each in shown:

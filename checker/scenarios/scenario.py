@@ -166,7 +166,7 @@ def _are_lengths(value: Any) -> bool:
     return isinstance(value, dict) and all(type(x) is int and x >= 1 for x in value.values())
 
 
-def _are_promises(value: Any) -> bool:
+def _is_fairness(value: Any) -> bool:
     try:
         Fairness.from_json({"default": "weak", **value})
     except (TypeError, ValueError):
@@ -193,9 +193,7 @@ KEYS: Final = {
     "settings": _Key(_are_settings, "a table of numbers, true or false, and text"),
     "invariants": _Key(_are_some, "a list of names, at least one"),
     "liveness": _Key(_are_some, "a list of properties, at least one"),
-    "fairness": _Key(
-        _are_promises, "a table of default (weak or strong) and of strong, weak, unfair: lists of actions"
-    ),
+    "fairness": _Key(_is_fairness, "a table of default (weak or strong) and of strong, weak, unfair: lists of actions"),
     "deadlock": _Key(_is_flag, "true or false"),
     "keep_going": _Key(_is_flag, "true or false"),
     "expect": _Key(lambda x: x in ("violated", "holds"), '"violated" or "holds"', True),

@@ -137,7 +137,7 @@ def replayed(
     `implementation` is the refinement that the trace is about, if there is one.
     """
     if recorded.claim == "liveness":
-        return _promised(interpreter, recorded)
+        return _replayed_property(interpreter, recorded)
     if recorded.claim == "refinement":
         assert implementation is not None
         return _refined(interpreter, recorded, implementation)
@@ -182,7 +182,7 @@ def _stands_for_nothing(implementation: Implementation | None, state: State) -> 
     return False
 
 
-def _promised(interpreter: Interpreter, recorded: RecordedTrace) -> Replayed:
+def _replayed_property(interpreter: Interpreter, recorded: RecordedTrace) -> Replayed:
     """Replays the trace of a property, and checks whether it is a fair behaviour that breaks the property."""
     name, model = str(recorded.name), interpreter.model
     if name not in interpreter.properties:

@@ -200,10 +200,12 @@ def _lasso(name: str, outcome: Any, fairness: Any) -> list[RecordedTrace]:
     states = [*_typed(lasso, "prefix", list, f"{where}.lasso."), *_typed(lasso, "cycle", list, f"{where}.lasso.")]
     _long_enough(states, f"{where}.lasso")
     about = {"choice": outcome.get("choice"), "fairness": fairness}
-    return [_promised(name, states, lasso.get("loop"), about, from_json, where)]
+    return [_recorded_property(name, states, lasso.get("loop"), about, from_json, where)]
 
 
-def _promised(name: str, states: list[Any], loop: Any, about: dict[str, Any], read: Read, where: str) -> RecordedTrace:
+def _recorded_property(
+    name: str, states: list[Any], loop: Any, about: dict[str, Any], read: Read, where: str
+) -> RecordedTrace:
     """The recording of a lasso. `about` has the values of the property's parameters (`choice`), and the fairness."""
     if loop is not None and not (type(loop) is int and 0 <= loop < len(states)):
         raise DamagedFile(f"{where}: loop is {loop!r}, which is no position of a state")
@@ -260,7 +262,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
     where = "#meta.isrcheck."
     recorded = RecordedTrace(claim, name, rows, failing, itf.decoded)
     if claim == "liveness":
-        recorded = _promised(str(name), list(rows), data.get("loop"), about, itf.decoded, where)
+        recorded = _recorded_property(str(name), list(rows), data.get("loop"), about, itf.decoded, where)
     model, settings = _typed(about, "model", str, where), _typed(about, "settings", dict, where)
     against = _against(about["refinement"], f"{where}refinement") if "refinement" in about else None
     if claim == "refinement" and against is None:

@@ -94,7 +94,7 @@ class Explanation:
 
     `matched` has one entry for each state. `hidden` counts the hidden steps. `in_a_row` is the greatest number of
     hidden steps in a row. `holds` names the invariants that are true in every state. `violated` has the invariants that
-    are false in a state of the path, each with the first such state (counted from 1). `unasked` names the invariants
+    are false in a state of the path, each with the first such state (counted from 1). `unchecked` names the invariants
     that are undefined in a state of the path or have no meaning at the settings. `similar_scenarios` has scenarios that
     resemble the path.
     """
@@ -106,7 +106,7 @@ class Explanation:
     in_a_row: int
     holds: tuple[str, ...]
     violated: dict[str, int]
-    unasked: tuple[str, ...]
+    unchecked: tuple[str, ...]
     similar_scenarios: tuple[SimilarScenario, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Explanation:
                 **{name: {"verdict": "holds"} for name in self.holds},
                 **{name: {"verdict": "violated", "state": state} for name, state in self.violated.items()},
             },
-            "unasked": list(self.unasked),
+            "unasked": list(self.unchecked),
             "resembles": [each.to_json() for each in self.similar_scenarios],
         }
 

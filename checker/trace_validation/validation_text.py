@@ -60,7 +60,9 @@ def _explanation(found: Explanation, ink: Ink, plain: bool) -> list[str]:
     lines += ["", ink("head", "Invariants along it")]
     lines += [f"  {ink('bad', name)} is false in state {state}" for name, state in found.violated.items()]
     lines += [f"  {', '.join(found.holds)}: true in every state"] if found.holds else []
-    lines += [f"  {', '.join(found.unasked)}: not asked, without a meaning at these settings"] if found.unasked else []
+    lines += (
+        [f"  {', '.join(found.unchecked)}: not asked, without a meaning at these settings"] if found.unchecked else []
+    )
     if found.similar_scenarios:
         lines += ["", ink("head", "Scenarios with most of their actions in common")]
         lines += columns((each.scenario, f"{each.share:.0%}", each.title) for each in found.similar_scenarios)

@@ -15,7 +15,7 @@ QUANTIFIER: Final = re.compile(r"\s*(every|some)\s+([^:]*?)\s*:", re.DOTALL)
 BINDER: Final = re.compile(r"\s*([A-Za-z]\w*)(?:\s+in\s+(.+?))?\s*", re.DOTALL)
 
 
-class NotRead(UnknownName):
+class ConditionSyntaxError(UnknownName):
     """A text that is not a condition or uses an unknown name. The message has the column, the error and the remedy."""
 
 
@@ -50,9 +50,9 @@ Condition = Quantified | Bare
 
 
 def whole(text: str) -> Condition:
-    """The parsed text; raises `NotRead` if the text is too long, not a single printable line, or does not parse."""
+    """The parsed text; raises `ConditionSyntaxError` unless it is one printable line, short enough, and parses."""
     if len(text) > LONGEST:
-        raise NotRead(f"a condition of {len(text)} characters; {LONGEST} are the most")
+        raise ConditionSyntaxError(f"a condition of {len(text)} characters; {LONGEST} are the most")
     if not text.isprintable():
         raise error_at(text, 0, "it has more than one line, or characters that cannot be seen", "write it in one line")
     return _parsed(text, 0)
@@ -98,5 +98,5 @@ def _tree(text: str, begin: int, end: int) -> ast.expr:
         raise error_at(text, begin, "it cannot be read", "write a shorter condition, without odd characters") from None
 
 
-def error_at(text: str, column: int, what: str, remedy: str) -> NotRead:
-    return NotRead(f"{text.strip()!r}, column {column + 1}: {what}; {remedy}")
+def error_at(text: str, column: int, what: str, remedy: str) -> ConditionSyntaxError:
+    return ConditionSyntaxError(f"{text.strip()!r}, column {column + 1}: {what}; {remedy}")

@@ -67,7 +67,7 @@ def action(
         raise mistake(f"perturbation={environment!r}", "write True or False")
     if where is not None:
         require_own(where, 1, "where of @action", "(model)")
-    _require_promise(environment, fair, together, handler, parameters)
+    _require_valid_fairness(environment, fair, together, handler, parameters)
 
     def decorate(method: Method) -> Method:
         _require_undecorated(method, "action")
@@ -85,7 +85,7 @@ def action(
     return decorate
 
 
-def _require_promise(environment: bool, fair: Any, together: Any, handler: Any, parameters: Any) -> None:
+def _require_valid_fairness(environment: bool, fair: Any, together: Any, handler: Any, parameters: Any) -> None:
     """Raises `ModelError` for arguments about fairness that are invalid or contradict each other."""
     if fair is not None and fair not in FAIR:
         raise mistake(f"fair={fair!r}", 'write "weak", "strong" or "none"')

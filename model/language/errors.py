@@ -43,14 +43,14 @@ class _Running(threading.local):
     """Data about the model's method that runs in this thread.
 
     `made` lists the mistakes so far, and is None while no method runs. `looks` counts the calls of `print` that are
-    running. `watched` receives each function that the method calls. `written` is the place of a condition that is given
-    as text.
+    running. `watched` receives each function that the method calls. `condition_place` is the place of a condition that
+    is given as text.
     """
 
     made: list[ModelError] | None = None
     looks: int = 0
     watched: Any = None
-    written: str | None = None
+    condition_place: str | None = None
 
 
 running = _Running()
@@ -110,8 +110,8 @@ def caller() -> str:
     That is the line of the innermost frame outside the language and Python's library. While a condition given as text
     is evaluated, the place in this text is cited instead.
     """
-    if running.written is not None:
-        return running.written
+    if running.condition_place is not None:
+        return running.condition_place
     frame = modellers_frame()
     return f"{_name_of(frame.f_code.co_filename)}:{frame.f_lineno}"
 

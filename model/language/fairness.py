@@ -81,7 +81,7 @@ def obligations(model: Model, labels: Sequence[Label], fairness: Fairness) -> tu
     """The fairness assumptions about instances with these labels, in the order of their first instances."""
     specs: dict[str, Action] = {name: m.__action__ for name, m in model.actions().items()}  # type: ignore[attr-defined]
     promised = {name: fairness.of(name, spec) for name, spec in specs.items()}
-    _require_one_promise(model, specs, promised)
+    _require_equal_fairness(model, specs, promised)
     found: dict[str, list[int]] = {}
     for i, label in enumerate(labels):
         if promised[label.action] != "none":
@@ -106,7 +106,7 @@ def _text(head: str, label: Label, names: Iterable[str]) -> str:
     return f"{head}({', '.join(inner)})"
 
 
-def _require_one_promise(model: Model, specs: dict[str, Action], promised: dict[str, Fair]) -> None:
+def _require_equal_fairness(model: Model, specs: dict[str, Action], promised: dict[str, Fair]) -> None:
     """Raises `ModelError` if two actions of one handler have different fairness."""
     for name, spec in specs.items():
         for other, its in specs.items():

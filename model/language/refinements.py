@@ -28,7 +28,7 @@ from isrcheck.model.semantics.concrete_state import ConcreteState
 from isrcheck.model.semantics.concrete_values import State, Undefined, stored
 from isrcheck.model.semantics.expressions import Expression
 from isrcheck.model.semantics.method_calls import heeded
-from isrcheck.model.semantics.side_effects import nothing_outlives
+from isrcheck.model.semantics.side_effects import no_side_effects
 from isrcheck.model.semantics.symbolic.structures import nodes_of
 from isrcheck.model.semantics.tracing import SymbolicState, layout
 
@@ -94,7 +94,7 @@ def traced(model: Model, specification: Model, mapping: Callable[..., Any]) -> t
     Raises `ModelError` if the mapping returns anything but values of the specification's variables.
     """
     s = SymbolicState(model, *layout(model), writable=False)
-    with nothing_outlives(mapping, _name(mapping), model):
+    with no_side_effects(mapping, _name(mapping), model):
         answer = _answer(mapping, specification, heeded(mapping, model, s))
     nodes, defined = list[Expression](), e.TRUE
     for name, domain in specification.domains.items():

@@ -24,7 +24,15 @@ from functools import partial
 from typing import Any, Final
 
 from isrcheck.model.language import quantifiers
-from isrcheck.model.language.condition_grammar import LONGEST, Bare, Binder, Condition, NotRead, error_at, whole
+from isrcheck.model.language.condition_grammar import (
+    LONGEST,
+    Bare,
+    Binder,
+    Condition,
+    ConditionSyntaxError,
+    error_at,
+    whole,
+)
 from isrcheck.model.language.decorators import decorator_for
 from isrcheck.model.language.domains import Broker, BrokerSet, Record
 from isrcheck.model.language.errors import ModelError, OfTheState, TheState, nearest, running
@@ -70,7 +78,7 @@ QUANTIFIERS: Final = {
 }
 
 
-class Reading:
+class ConditionEvaluator:
     """Computes a condition in one state of a model, traced or plain."""
 
     def __init__(self, text: str, m: Any, s: Any) -> None:
@@ -156,7 +164,7 @@ class Reading:
         except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
             raise self._error(node, " ".join(str(error).split()), "use values of one kind") from None
 
-    def _error(self, node: ast.expr, what: str, remedy: str) -> NotRead:
+    def _error(self, node: ast.expr, what: str, remedy: str) -> ConditionSyntaxError:
         return error_at(self.text, self._column(node), what, remedy)
 
     def _column(self, node: ast.expr) -> int:
@@ -166,11 +174,14 @@ class Reading:
     @contextmanager
     def _at(self, node: ast.expr) -> Iterator[None]:
         """Makes errors in the `with` block cite the column of `node`."""
-        outer, running.written = running.written, f"{self.text.strip()!r}, column {self._column(node) + 1}"
+        outer, running.condition_place = (
+            running.condition_place,
+            f"{self.text.strip()!r}, column {self._column(node) + 1}",
+        )
         try:
             yield
         finally:
-            running.written = outer
+            running.condition_place = outer
 
     def _constant(self, node: ast.Constant, known: dict[str, Any]) -> Any:
         if node.value is not None and type(node.value) not in (bool, int, str):
@@ -397,16 +408,16 @@ def _not(value: Any) -> Any:
     return not value if isinstance(value, bool) else ~value
 
 
-__all__ = ["LONGEST", "NotRead", "is_written", "value_of", "written"]
+__all__ = ["LONGEST", "ConditionSyntaxError", "is_condition_text", "text_condition", "value_of"]
 
 
-def is_written(name: str) -> bool:
+def is_condition_text(name: str) -> bool:
     """True if the text that a user gives for an invariant is a condition and not the name of an invariant."""
     return re.fullmatch(r"[\w-]+", name.strip()) is None
 
 
-def written(text: str) -> Callable[[Any, Any], Any]:
-    """The invariant that a text describes; a bad text raises `NotRead` now, or when the invariant is evaluated."""
+def text_condition(text: str) -> Callable[[Any, Any], Any]:
+    """The invariant that a text describes; raises `ConditionSyntaxError` for a bad text, now or on evaluation."""
     condition = whole(text)
 
     def holds(m: Any, s: Any) -> Any:
@@ -426,6 +437,6 @@ def value_of(text: str, m: Any, s: Any) -> Any:
 
 def _computed(text: str, condition: Condition, m: Any, s: Any) -> Any:
     try:
-        return Reading(text, m, s).value(condition, {})
+        return ConditionEvaluator(text, m, s).value(condition, {})
     except RecursionError:
         raise error_at(text, 0, "it is nested too deeply", "write it with fewer brackets") from None

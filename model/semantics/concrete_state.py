@@ -42,7 +42,7 @@ from isrcheck.model.semantics.concrete_values import (
     stored,
 )
 from isrcheck.model.semantics.method_calls import heeded
-from isrcheck.model.semantics.side_effects import nothing_outlives
+from isrcheck.model.semantics.side_effects import no_side_effects
 
 
 class Disabled(Exception):
@@ -301,7 +301,7 @@ def initial_states(model: Model) -> list[State]:
     for choice in model.initial_choices():
         s = ConcreteState(model, first, writable=True)
         try:
-            with nothing_outlives(method, "initial", model):
+            with no_side_effects(method, "initial", model):
                 require_no_answer(method, "initial", heeded(method, model, s, *(as_parameter(d, v) for d, v in choice)))
         except Disabled as error:
             refused[raised_at(error)] = None

@@ -37,14 +37,14 @@ UNASKED: Final = frozenset({"super", "print"})
 KEPT: Final = "keep it in a variable of the state"
 
 
-def asking(text: str) -> ast.Module:
+def instrumented(text: str) -> ast.Module:
     """The syntax tree of a file, with questions inserted."""
     tree = ast.parse(text)
-    _Asking().visit(tree)
+    _Instrumentation().visit(tree)
     return tree
 
 
-class _Asking(ast.NodeTransformer):
+class _Instrumentation(ast.NodeTransformer):
     read: Set[str] = frozenset()
     """The names that the outermost enclosing function reads."""
     within: bool = False

@@ -1,8 +1,8 @@
 """Runs methods of a model with checks for mistakes that Python alone would accept.
 
-Before a modeller's function first runs, *questions* are inserted into its code: checks of values (see `asking`). From
-then on the function *asks*. If a file has a method of a model, or something that such a method names, all functions of
-the file ask. Any other function, even of an installed package, asks from the first time that a method
+Before a modeller's function first runs, *questions* are inserted into its code: checks of values (see `instrumented`).
+From then on the function *asks*. If a file has a method of a model, or something that such a method names, all
+functions of the file ask. Any other function, even of an installed package, asks from the first time that a method
 calls it. Python's own library never asks. Shipped models do not ask either, because questions take time. Instead, a
 test checks shipped models in the same way.
 
@@ -24,10 +24,10 @@ from typing import Any, Final
 
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake_in, running
 from isrcheck.model.semantics.forbidden_calls import wrong_to_call, wrong_with
-from isrcheck.model.semantics.instrumentation import GUARDED, QUESTIONS, asking
+from isrcheck.model.semantics.instrumentation import GUARDED, QUESTIONS, instrumented
 
 
-def print_apart(*values: object, file: Any = None, **options: Any) -> None:
+def print_to_stderr(*values: object, file: Any = None, **options: Any) -> None:
     """Python's `print`, with standard error as the default `file`."""
     print(*values, file=sys.stderr if file is None else file, **options)
 
@@ -361,7 +361,7 @@ def _compiled(text: str, file: str) -> dict[tuple[str, int], list[tuple[CodeType
         with warnings.catch_warnings():  # the import of the file gave them already
             warnings.simplefilter("ignore")
             plain = compile(text, file, "exec", dont_inherit=True)
-            other = compile(asking(text), file, "exec", dont_inherit=True)
+            other = compile(instrumented(text), file, "exec", dont_inherit=True)
     except SyntaxError:
         return {}
     found: dict[tuple[str, int], list[tuple[CodeType, CodeType]]] = {}

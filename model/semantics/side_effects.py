@@ -14,7 +14,7 @@ from isrcheck.model.semantics.method_calls import codes, enclosed, functions_of,
 
 Place = tuple[int, str]
 """Identifies a watched value by the address of the function that uses the value (0 for the model), and by a name."""
-OUTLIVES: Final = "keep it in a variable of the state"
+SIDE_EFFECT: Final = "keep it in a variable of the state"
 HOLDS_MORE: Final = frozenset({"builtins", "types", "collections", "array", "numpy", "itertools", "weakref"})
 """Modules of Python whose objects can be changed. `__reduce_ex__` returns the contents of such an object."""
 
@@ -25,7 +25,7 @@ UNCHANGED: Final = frozenset({property, classmethod, BuiltinFunctionType, type(s
 
 
 @contextmanager
-def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Iterator[None]:
+def no_side_effects(method: Callable[..., Any], what: str, model: Any) -> Iterator[None]:
     """Raises `ModelError` if the method, run in the `with` block, has changed something besides the state."""
     watched = _Watched(method, model)
     outer, running.watched = running.watched, watched
@@ -38,7 +38,7 @@ def nothing_outlives(method: Callable[..., Any], what: str, model: Any) -> Itera
         after |= _around(function, whole)
     for place in {**after, **watched.before}:
         if watched.before.get(place) != after.get(place):
-            raise mistake_in(method, f"{what} changes {place[1]}, which outlives the step", OUTLIVES)
+            raise mistake_in(method, f"{what} changes {place[1]}, which outlives the step", SIDE_EFFECT)
 
 
 class _Watched:

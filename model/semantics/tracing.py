@@ -31,7 +31,7 @@ from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics.concrete_state import initial_states, leaves_of
 from isrcheck.model.semantics.expressions import FALSE, TRUE, Expression, Leaf
 from isrcheck.model.semantics.method_calls import heeded
-from isrcheck.model.semantics.side_effects import nothing_outlives
+from isrcheck.model.semantics.side_effects import no_side_effects
 from isrcheck.model.semantics.symbolic.locations import Place, is_used_up, least_unheld
 from isrcheck.model.semantics.symbolic.structures import nodes_of, placed
 from isrcheck.model.semantics.symbolic.terms import TracedFlag, TracedIdentity
@@ -275,17 +275,17 @@ def instances_of(model: Model, action: str) -> list[Transition]:
     return _Sheet(model, *layout(model)).transitions(action, model.actions()[action])
 
 
-def actions_that_ask(model: Model) -> list[str]:
+def actions_using_enabled(model: Model) -> list[str]:
     """The actions with an instance that calls `s.enabled`, directly or through a function."""
     return [name for name, method in model.actions().items() if _Sheet(model, *layout(model)).asks(name, method)]
 
 
-def anything_asks(model: Model, invariants: dict[str, Invariant]) -> bool:
+def uses_enabled(model: Model, invariants: dict[str, Invariant]) -> bool:
     """Whether an action, a constraint, a goal or one of these invariants calls `s.enabled`."""
     sheet = _Sheet(model, *layout(model))
     for name, method in {**invariants, **model.predicates("constraint"), **model.predicates("goal")}.items():
         sheet.predicate(name, method)
-    return bool(sheet._guards) or bool(actions_that_ask(model))
+    return bool(sheet._guards) or bool(actions_using_enabled(model))
 
 
 def instances_at(model: Model, labels: Sequence[Label]) -> list[Transition]:
@@ -327,7 +327,7 @@ def checkable(model: Model, invariants: dict[str, Invariant]) -> dict[str, Invar
     return _not_switched_off(invariants, _Sheet(model, *layout(model)).predicate)
 
 
-def askable(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
+def applicable_properties(model: Model, properties: dict[str, Invariant]) -> dict[str, Invariant]:
     """The properties that apply at the model's settings. The function of any other property raises `UnknownName`."""
     return _not_switched_off(properties, _Sheet(model, *layout(model)).questions)
 
@@ -376,7 +376,7 @@ class _Sheet:
     def transitions(self, name: str, method: Callable[..., Any]) -> list[Transition]:
         spec: Action = method.__action__  # type: ignore[attr-defined]
         found, guards, effect = [], list[TracedFlag](), False
-        with nothing_outlives(method, f"action {name}", self.model):
+        with no_side_effects(method, f"action {name}", self.model):
             for choice in self.model.instances(method):
                 s = self.run(name, method, choice)
                 effect = effect or bool(s._updates)
@@ -417,7 +417,7 @@ class _Sheet:
 
     def predicate(self, name: str, method: Callable[..., Any]) -> Predicate:
         s = self._state(writable=False)
-        with nothing_outlives(method, name, self.model):
+        with no_side_effects(method, name, self.model):
             answer = heeded(method, self.model, s)
         if not isinstance(answer, bool | TracedFlag):
             raise not_an_answer(method, answer)
@@ -426,7 +426,7 @@ class _Sheet:
 
     def questions(self, name: str, method: Callable[..., Any]) -> list[Question]:
         s = self._state(writable=False)
-        with nothing_outlives(method, name, self.model):
+        with no_side_effects(method, name, self.model):
             answer = heeded(method, self.model, s)
         found = questions_of(method, answer, lambda x: isinstance(x, bool | TracedFlag))
         return [self._question(name, method, choice, said) for choice, said in found]

@@ -86,7 +86,7 @@ class Author:
         self.clients = self.pick([1, 2, 2, 3])
         self.names = itertools.count()
         self.scope: list[tuple[str, Shape]] = []
-        self.askable: list[str] = []
+        self.applicable_properties: list[str] = []
         self.helper: Code | None = None
         shapes = [self.scalar(), *(self.shape(2) for _ in range(self.number(2, 4)))]
         self.variables = {f"v{i}": shape for i, shape in enumerate(shapes)}
@@ -403,8 +403,8 @@ class Author:
             options.append(lambda: self.has_member(self.pick(sets), depth))
         if messages:
             options.append(lambda: self.has_message(self.pick(messages), depth))
-        if self.askable:
-            options.append(lambda: Code(f"s.enabled(self.{self.pick(self.askable)})"))
+        if self.applicable_properties:
+            options.append(lambda: Code(f"s.enabled(self.{self.pick(self.applicable_properties)})"))
         if self.helper is not None:
             helper, broker = self.helper, self.scalar_code(BROKER, 0, only_plain=True).text
             options.append(lambda: Code(f"self.helper(s, {broker})", helper.plain))
@@ -605,7 +605,7 @@ class Author:
                 '        """It acts."""',
             ]
             lines += [f"        {line}" for line in self.body(targets, lively)]
-            self.askable.append(f"action_{i}")
+            self.applicable_properties.append(f"action_{i}")
         self.scope = []
         return lines
 

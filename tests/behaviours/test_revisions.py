@@ -75,7 +75,7 @@ def test_what_is_mutated_is_that_of_the_revision(repository: Path, revision: Pat
     """The model is loaded again while today's base is imported."""
     load_model_class(str(repository / "design.py"))
     assert "basis" in sys.modules
-    spec = str(load_at(str(repository / "design.py"), "main", revision).origin)
+    spec = str(load_at(str(repository / "design.py"), "main", revision).source_file)
     loaded = load_model_class(spec)
     assert last_value(loaded) == 5
     (family,) = families_of(Question(spec, {}, None, ("count",)), loaded)

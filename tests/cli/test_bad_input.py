@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker.registry.loader import model_names
-from isrcheck.checker.results.errors import failure_of
+from isrcheck.checker.results.errors import command_error
 from tests.cli.running import HEAD, Outcome, counter, mistaken, run
 
 ACTS = '"""Acts."""\n'
@@ -263,14 +263,15 @@ def test_a_memory_limit_too_small_to_start_is_a_limit(tmp_path: Path) -> None:
 
 def test_a_package_of_spark_that_is_missing_is_named_with_the_remedy() -> None:
     # Modules of datasets import it before anybody asks what Spark needs; here it is installed.
-    failure = failure_of(ModuleNotFoundError("No module named 'pyarrow.fs'", name="pyarrow.fs"))
+    failure = command_error(ModuleNotFoundError("No module named 'pyarrow.fs'", name="pyarrow.fs"))
     assert failure is not None
     assert (failure.code, failure.message) == (
         153,
         "this needs pyarrow, which is not installed; pip install 'isrcheck[spark]'",
     )
     assert (
-        failure_of(ModuleNotFoundError("No module named 'isrcheck.checker.gone'", name="isrcheck.checker.gone")) is None
+        command_error(ModuleNotFoundError("No module named 'isrcheck.checker.gone'", name="isrcheck.checker.gone"))
+        is None
     )
 
 

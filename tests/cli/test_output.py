@@ -11,7 +11,7 @@ import pytest
 
 from isrcheck.checker.cli import output_files
 from isrcheck.checker.cli.options import size_of
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from tests.cli.running import counter, run
 
 
@@ -69,7 +69,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(Failure) as failure:
+    with pytest.raises(CommandError) as failure:
         output_files.write_json(str(target), 1)
     assert failure.value.code == 153
     assert [x.read_text() for x in tmp_path.iterdir()] == ["old"]

@@ -9,7 +9,7 @@ import pytest
 from isrcheck import check
 from isrcheck.checker.report.result_text import uncovered
 from isrcheck.checker.results.exploration import Limits
-from isrcheck.checker.results.size_estimate import forecast, outlook
+from isrcheck.checker.results.size_estimate import estimated_size, outlook
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_the_level_after_the_last_whole_one(distinct: int, line: str) -> None:
 def test_what_sorting_takes_grows_up_to_its_limit_only() -> None:
     """Ten bytes for each state and six for sorting, which has room for twice as many states and no more."""
     result = check("kip-101", {"replicas": 2}, limits=Limits(states=800), keep_going=True)
-    expected = forecast(result.levels)
+    expected = estimated_size(result.levels)
     assert expected is not None and expected.low > 2 * result.distinct
     n = result.distinct
     reported = outlook(replace(result, store_bytes=16 * n, sorting_bytes=(6 * n, 12 * n)))

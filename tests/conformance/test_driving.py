@@ -21,7 +21,7 @@ from isrcheck.checker.conformance.covering_walks import START, Covering, pairs_o
 from isrcheck.checker.conformance.driver import MISSING, Difference, Driver, differences
 from isrcheck.checker.conformance.harness_process import Command
 from isrcheck.checker.registry.loader import LoadedModel, load_model_class
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit, Step
 from isrcheck.model.language import Model, UnknownName, action, number, setting
 from isrcheck.model.semantics.interpreter import Interpreter
@@ -387,7 +387,7 @@ def test_a_model_without_a_mapping_is_refused() -> None:
 
 def test_a_version_without_sources_is_refused() -> None:
     for version in ("1.0.0", "3.8.1", "4.2", "4.2.0; rm", "latest"):
-        with pytest.raises(Failure, match="the harness has no sources for Kafka") as caught:
+        with pytest.raises(CommandError, match="the harness has no sources for Kafka") as caught:
             harness_build.known_version(version)
         assert caught.value.code == Exit.UNKNOWN
 
@@ -399,7 +399,9 @@ def test_a_tool_that_is_missing_is_named_with_the_remedy(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path))
     monkeypatch.setattr("shutil.which", lambda name: None if name == tool else f"/usr/bin/{name}")
-    with pytest.raises(Failure, match=f"{tool} cannot be run here; install a JDK of version 17 or later and Maven"):
+    with pytest.raises(
+        CommandError, match=f"{tool} cannot be run here; install a JDK of version 17 or later and Maven"
+    ):
         harness_build.classpath(harness_build.NEWEST)
 
 
@@ -409,7 +411,7 @@ def test_a_build_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch,
     failing.chmod(0o755)
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(harness_build, "_tool", lambda name, own=None: str(failing))
-    with pytest.raises(Failure, match="could not build the harness: Unknown host repo; it needs Maven Central"):
+    with pytest.raises(CommandError, match="could not build the harness: Unknown host repo; it needs Maven Central"):
         harness_build.classpath(harness_build.NEWEST)
     assert not list((tmp_path / "cache").rglob("*.jar"))
 

@@ -20,7 +20,7 @@ from isrcheck.checker.conformance.driver import Driven, Driver
 from isrcheck.checker.conformance.harness_build import NEWEST, classpath
 from isrcheck.checker.conformance.harness_process import Command, Harness, Moment, running
 from isrcheck.checker.registry.loader import load_model_class
-from isrcheck.checker.results.errors import Failure
+from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Step
 from isrcheck.model.designs.kraft import Kraft
 from isrcheck.model.semantics.interpreter import Interpreter
@@ -53,10 +53,10 @@ def harness() -> Iterator[Harness]:
 
 
 @cache
-def built_or_why_not(version: str) -> str | Failure:
+def built_or_why_not(version: str) -> str | CommandError:
     try:
         return classpath(version)
-    except Failure as failure:
+    except CommandError as failure:
         return failure
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from isrcheck import check
 from isrcheck.model.language import BrokerId, ModelError, bag, broker, channel, flag, per, scalarset
-from isrcheck.model.language.condition_grammar import NotRead
+from isrcheck.model.language.condition_grammar import ConditionSyntaxError
 from isrcheck.model.language.text_conditions import value_of
 from isrcheck.model.semantics.tracing import trace, traced_value
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing
@@ -196,5 +196,5 @@ def test_a_text_goes_through_a_scalarset_by_its_name(text: str) -> None:
 def test_a_text_about_brokers_is_refused_where_there_are_none() -> None:
     """Without brokers the text would hold vacuously."""
     for text in ("every b in brokers: b == b", "every b: b == b"):
-        with pytest.raises(NotRead, match="the model has no brokers"):
+        with pytest.raises(ConditionSyntaxError, match="the model has no brokers"):
             traced_value(Termination(), lambda m, s, text=text: value_of(text, m, s))

@@ -31,7 +31,7 @@ from isrcheck.model.language import (
     when,
 )
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.text_conditions import LONGEST, NotRead, is_written, written
+from isrcheck.model.language.text_conditions import LONGEST, ConditionSyntaxError, is_condition_text, text_condition
 from isrcheck.model.semantics.concrete_state import holds, initial_states, leaves_of
 from isrcheck.model.semantics.expressions import evaluate
 from isrcheck.model.semantics.interpreter import Interpreter
@@ -155,11 +155,11 @@ def test_a_text_means_what_a_method_means(text: str, method: Any) -> None:
         """As the text."""
         return method(m, s)
 
-    asked = trace(model, {"text": written(text), "method": same}).invariants
+    asked = trace(model, {"text": text_condition(text), "method": same}).invariants
     one, other = (next(p for p in asked if p.name == name) for name in ("text", "method"))
     values = set()
     for state in STATES:
-        found = [_held(model, state, each) for each in (written(text), same)]
+        found = [_held(model, state, each) for each in (text_condition(text), same)]
         leaves = leaves_of(model, state)
         traced = [evaluate((p.failure, p.holds), leaves) for p in (one, other)]
         plain = "undefined" if traced[0][0] else bool(traced[0][1])
@@ -236,7 +236,7 @@ def _held(model: Model, state: Any, predicate: Any) -> bool | str:
 )  # fmt: skip
 def test_what_is_no_condition_is_said_with_its_column(text: str, message: str) -> None:
     with pytest.raises(ModelError) as raised:
-        trace(Everything(), {"text": written(text)})
+        trace(Everything(), {"text": text_condition(text)})
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -268,10 +268,10 @@ def test_what_is_no_condition_is_said_with_its_column(text: str, message: str) -
     ],
 )
 def test_a_text_reaches_nothing_but_the_state_and_the_model(text: str) -> None:
-    with pytest.raises(NotRead):
-        trace(Everything(), {"text": written(text)})
-    with pytest.raises(NotRead):
-        holds(Everything(), STATES[0], written(text))
+    with pytest.raises(ConditionSyntaxError):
+        trace(Everything(), {"text": text_condition(text)})
+    with pytest.raises(ConditionSyntaxError):
+        holds(Everything(), STATES[0], text_condition(text))
 
 
 @pytest.mark.parametrize(
@@ -338,8 +338,8 @@ def test_a_file_of_others_cannot_ask_what_means_nothing(tmp_path: Path) -> None:
 
 
 def test_names_are_names() -> None:
-    assert not any(map(is_written, ("no-committed-loss", "strong-isr", "x_1")))
-    assert all(map(is_written, ("n < 1", "s.up", "every b: up", "up and up")))
+    assert not any(map(is_condition_text, ("no-committed-loss", "strong-isr", "x_1")))
+    assert all(map(is_condition_text, ("n < 1", "s.up", "every b: up", "up and up")))
 
 
 TEXT = "every b: s.log[b].length < 2 or s.replica[b].leader_epoch == 0"

@@ -91,9 +91,9 @@ def test_who_commits_nothing_has_no_answer(tmp_path: Path) -> None:
     found = EXERCISES["which-copies-count"]
     target = begun(found.name, tmp_path)
     changed(target, "return True", "return False")
-    from isrcheck.checker.course.grades import asked_of
+    from isrcheck.checker.course.grades import check_answer
 
-    (reported,) = asked_of(found.asks[1], target).why
+    (reported,) = check_answer(found.asks[1], target).why
     assert reported.startswith("uncommitted-is-committed is violated in ")
 
 

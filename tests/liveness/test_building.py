@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from isrcheck.checker.analysis.liveness import graph_loops, region_builder
 from isrcheck.checker.analysis.liveness import region_builder as arrays
-from isrcheck.checker.analysis.liveness.region import Allowance, NotAllowed, Promises
+from isrcheck.checker.analysis.liveness.region import Allowance, FairnessObligations, NotAllowed
 from isrcheck.checker.kernel.compiled import Integers
 from isrcheck.checker.kernel.layout import Words
 from tests.agreement.profiles import examples
@@ -106,7 +106,7 @@ def test_sources_that_are_not_reached_are_left(seed: int) -> None:
     drawn, size = np.random.default_rng(seed), 5 * region_builder.BLOCK + 17
     flags = np.where(drawn.random(size) < 0.7, graph_loops.INSIDE + graph_loops.SOURCE * (drawn.random(size) < 0.5), 0)
     among = region_builder.Candidates(Itself(size), flags.astype(np.uint8))
-    known = region_builder.Reached(among, Promises.made([], 1), Allowance(), cutting=False)
+    known = region_builder.Reached(among, FairnessObligations.made([], 1), Allowance(), cutting=False)
     (sources,) = np.nonzero(flags & graph_loops.SOURCE)
     reached = drawn.permutation(sources)[: len(sources) // 3]
     known.begin(reached)

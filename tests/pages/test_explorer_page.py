@@ -11,7 +11,7 @@ import pytest
 
 from isrcheck.checker.analysis.refinement.mapping_registry import load_mapping, load_specification
 from isrcheck.checker.registry.loader import load_model_class
-from isrcheck.checker.report.explorer.specification_view import Beside
+from isrcheck.checker.report.explorer.specification_view import SpecificationView
 from isrcheck.checker.report.explorer.walk import Walking
 from tests.cli.running import counter, run
 from tests.pages.browsing import Browser
@@ -366,7 +366,7 @@ def test_a_specification_stands_beside_the_model(browser: Browser, tmp_path: Pat
     loaded, specification = load_model_class(f"{file}:Hands"), load_specification(f"{file}:Clock")
     _, mapping = load_mapping(loaded, specification, "by-the-large-hand")
     model = loaded.cls()
-    with served(Walking(loaded, model, Beside(specification, mapping, model, {}))) as server:
+    with served(Walking(loaded, model, SpecificationView(specification, mapping, model, {}))) as server:
         browser.open(server.url)
         browser.await_text("#where", "state 1 of 1")
         assert status(browser, "refines-clock:Clock") == "true"

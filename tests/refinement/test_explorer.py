@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from isrcheck.checker.analysis.check import loaded_of
 from isrcheck.checker.analysis.refinement.refinement_check import refine
 from isrcheck.checker.cli import main
-from isrcheck.checker.report.explorer.specification_view import Beside
+from isrcheck.checker.report.explorer.specification_view import SpecificationView
 from isrcheck.checker.report.explorer.walk import Path as Walked
 from isrcheck.checker.report.explorer.walk import Walking
 from isrcheck.model.published.history import with_history
@@ -23,7 +23,7 @@ from tests.refinement.graphs import NOTHING, Pair, drawn
 def walking(pair: Pair) -> Walking:
     first, second, _ = pair.models()
     loaded, specification, model = loaded_of(first), loaded_of(second), first()
-    return Walking(loaded, model, Beside(specification, pair.mapping(), model, {}))
+    return Walking(loaded, model, SpecificationView(specification, pair.mapping(), model, {}))
 
 
 def require_true(pair: Pair) -> Counter[str]:

@@ -17,7 +17,7 @@ import pytest
 from isrcheck.checker.datasets import manifests
 from isrcheck.checker.datasets.dataset import Dataset
 from isrcheck.checker.datasets.manifests import manifest_name
-from isrcheck.checker.datasets.storage import Claim, Storage
+from isrcheck.checker.datasets.storage import Storage, WriteLock
 from isrcheck.checker.engines.spark import executor_queries, state_files
 from isrcheck.checker.results.errors import DatasetRefused
 from tests.spark.test_resume import counts, files_of, run
@@ -273,7 +273,7 @@ def test_a_file_system_without_locks_is_written_to_all_the_same(dataset: Path, m
         raise OSError(95, "Operation not supported")
 
     monkeypatch.setattr(fcntl, "flock", none)
-    Claim(Storage(str(dataset))).end()
+    WriteLock(Storage(str(dataset))).end()
     Dataset.resume(str(dataset)).close()
 
 

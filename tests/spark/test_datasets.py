@@ -16,8 +16,8 @@ import pytest
 from isrcheck import check
 from isrcheck.checker.datasets import dataset, dataset_summary
 from isrcheck.checker.datasets.dataset import Dataset
-from isrcheck.checker.datasets.header import Origin, origin_of
-from isrcheck.checker.datasets.variables import common
+from isrcheck.checker.datasets.header import ReloadedModel, reload_model
+from isrcheck.checker.datasets.variables import shared_variables
 from isrcheck.checker.engines import reference
 from isrcheck.checker.engines.spark import dataset_queries
 from isrcheck.checker.engines.spark.cluster import Cluster
@@ -36,7 +36,7 @@ LARGER = {"replicas": 2, "log_size": 2, "max_records": 1, "max_leader_epoch": 1}
 @dataclass
 class Explored:
     dataset: Dataset
-    origin: Origin
+    source_file: ReloadedModel
     levels: list[list[Any]]
 
 
@@ -49,7 +49,7 @@ def explored(folder: Path, name: str, settings: dict[str, Any], **how: Any) -> E
     """A dataset that the driver has made, and the states of the reference engine."""
     check(name, settings, engine="spark", cluster=Cluster(checkpoint=str(folder), **how))
     dataset = Dataset.open(str(folder))
-    origin = origin_of(dataset, None)
+    origin = reload_model(dataset, None)
     _, levels = reference.search(origin.interpreter, limits=Limits())
     return Explored(dataset, origin, levels.levels)
 
@@ -68,7 +68,7 @@ def test_values_of_variables_over_levels(spark: Spark, kip_101: Explored) -> Non
     leaves, unknown = dataset_summary.leaves_named(kip_101.dataset, ("replica[0].high_watermark", "log", "no"))
     assert unknown == ["no"]
     wanted = Counter(
-        (level, leaf, kip_101.origin.interpreter.leaves(state)[leaf])
+        (level, leaf, kip_101.source_file.interpreter.leaves(state)[leaf])
         for level, states in enumerate(kip_101.levels, start=1)
         for state in states
         for leaf in leaves
@@ -80,16 +80,16 @@ def test_values_of_variables_over_levels(spark: Spark, kip_101: Explored) -> Non
 
 def test_out_degrees(spark: Spark, kip_101: Explored) -> None:
     wanted = Counter(
-        (level, len(list(kip_101.origin.interpreter.steps(state))))
+        (level, len(list(kip_101.source_file.interpreter.steps(state))))
         for level, states in enumerate(kip_101.levels, start=1)
         for state in states
     )
-    found = dataset_queries.degrees(spark, kip_101.dataset, kip_101.origin.kernel, False)
+    found = dataset_queries.degrees(spark, kip_101.dataset, kip_101.source_file.kernel, False)
     assert {(level, degree): n for level, degree, n in found} == wanted
 
 
 def test_bounds_and_goals_by_level(kip_101: Explored) -> None:
-    data, it = dataset_summary.summary(kip_101.dataset), kip_101.origin.interpreter
+    data, it = dataset_summary.summary(kip_101.dataset), kip_101.source_file.interpreter
     assert data["explored_to_the_end"]
     assert data["bounds"].keys() == it.bounds.keys()
     assert data["goals"].keys() == it.goals.keys()
@@ -102,12 +102,12 @@ def test_bounds_and_goals_by_level(kip_101: Explored) -> None:
 
 def test_tables_say_what_the_reference_says(kip_101: Explored) -> None:
     folder = Path(kip_101.dataset.root)
-    found, _ = reference.search(kip_101.origin.interpreter)
+    found, _ = reference.search(kip_101.source_file.interpreter)
     levels = pq.read_table(folder / "levels.parquet").to_pylist()
     assert [(row["level"], row["states"]) for row in levels] == list(enumerate(found.levels, start=1))
     assert [row["generated"] for row in levels] == list(map(sum, found.generated))
     actions = pq.read_table(folder / "actions.parquet").to_pylist()
-    names = kip_101.origin.interpreter.actions
+    names = kip_101.source_file.interpreter.actions
     assert [(row["level"], row["action"], row["generated"]) for row in actions] == [
         (level, name, count)
         for level, counts in enumerate(found.generated, start=1)
@@ -117,7 +117,7 @@ def test_tables_say_what_the_reference_says(kip_101: Explored) -> None:
 
 
 def test_transitions_are_all_steps(kip_101: Explored) -> None:
-    origin, it = kip_101.origin, kip_101.origin.interpreter
+    origin, it = kip_101.source_file, kip_101.source_file.interpreter
     numbers = {label: i for i, label in enumerate(it.labels)}
     wanted = {
         (it.leaves(state), instance, it.leaves(after))
@@ -145,14 +145,14 @@ def _words(data: bytes) -> Any:
 
 @pytest.mark.release
 def test_differences_of_two_models_with_other_bounds(spark: Spark, kip_101: Explored, kip_320: Explored) -> None:
-    shared = common(kip_101.origin.system, kip_320.origin.system)
+    shared = shared_variables(kip_101.source_file.system, kip_320.source_file.system)
     assert "log" in shared.variables
     assert "next_leader_epoch" in shared.variables
     found = dataset_queries.difference(spark, kip_101.dataset, kip_320.dataset, shared)
 
     # States as plain values, a log of any length being a tuple: what they have in common needs no leaves here.
     def values(explored: Explored) -> list[set[Any]]:
-        names = list(explored.origin.interpreter.model.domains)
+        names = list(explored.source_file.interpreter.model.domains)
         picked = [names.index(name) for name in shared.variables]
         return [{tuple(state[i] for i in picked) for state in level} for level in explored.levels]
 
@@ -166,20 +166,20 @@ def test_differences_of_two_models_with_other_bounds(spark: Spark, kip_101: Expl
     assert found.levels == wanted
     assert found.first == min(wanted)
     first, other = kip_101.levels[min(wanted) - 1], set.union(*values(kip_320))
-    names = list(kip_101.origin.interpreter.model.domains)
+    names = list(kip_101.source_file.interpreter.model.domains)
     picked = [names.index(name) for name in shared.variables]
     lacking = [state for state in first if tuple(state[i] for i in picked) not in other]
-    assert found.least == min(map(kip_101.origin.interpreter.leaves, lacking))
+    assert found.least == min(map(kip_101.source_file.interpreter.leaves, lacking))
 
 
 def test_a_dataset_differs_from_itself_in_nothing(spark: Spark, kip_320: Explored) -> None:
-    shared = common(kip_320.origin.system, kip_320.origin.system)
+    shared = shared_variables(kip_320.source_file.system, kip_320.source_file.system)
     assert dataset_queries.difference(spark, kip_320.dataset, kip_320.dataset, shared).levels == {}
 
 
 def test_what_cannot_be_compared_stands_apart(tmp_path: Path, kip_320: Explored) -> None:
     other = explored(tmp_path / "x", "async-isr", {"replicas": 2, "max_offset": 1, "max_version": 1})
-    shared = common(kip_320.origin.system, other.origin.system)
+    shared = shared_variables(kip_320.source_file.system, other.source_file.system)
     assert shared.variables == ()
     assert "log" in shared.apart
 
@@ -194,7 +194,7 @@ def test_a_model_named_inside_a_dataset_is_never_loaded_from_a_file(tmp_path: Pa
     (tmp_path / "x").mkdir()
     (tmp_path / "x/dataset.json").write_text(json.dumps(header))
     with pytest.raises(DatasetRefused, match=r"is of a model that does not ship .*name its file with --model"):
-        origin_of(Dataset.open(str(tmp_path / "x")), None)
+        reload_model(Dataset.open(str(tmp_path / "x")), None)
     assert not (tmp_path / "ran").exists()
 
 
@@ -227,7 +227,7 @@ def test_the_commands(tmp_path: Path, kip_101: Explored, kip_320: Explored) -> N
 
 
 def projected(explored: Explored, numbers: tuple[int, ...], fill: tuple[int, ...], state: Any) -> tuple[int, ...]:
-    leaves = explored.origin.interpreter.leaves(state)
+    leaves = explored.source_file.interpreter.leaves(state)
     return tuple(leaves[i] if i >= 0 else value for i, value in zip(numbers, fill, strict=True))
 
 
@@ -238,7 +238,7 @@ def test_what_only_one_of_two_has_by_level_and_by_action(
 ) -> None:
     """The large dataset has all states of the small dataset."""
     sides = (kip_320, kip_101) if swapped else (kip_101, kip_320)
-    shared = common(sides[0].origin.system, sides[1].origin.system)
+    shared = shared_variables(sides[0].source_file.system, sides[1].source_file.system)
 
     def key(i: int, state: Any) -> tuple[int, ...]:
         return projected(sides[i], shared.numbers[i], shared.fill, state)
@@ -254,9 +254,9 @@ def test_what_only_one_of_two_has_by_level_and_by_action(
         for level, states in enumerate(side.levels, start=1):
             for state in states:
                 first.setdefault(key(i, state), level)
-                for instance, after in side.origin.interpreter.steps(state):
+                for instance, after in side.source_file.interpreter.steps(state):
                     if key(i, state) in keys[1 - i] and key(i, after) not in keys[1 - i]:
-                        action = side.origin.interpreter.labels[instance].action
+                        action = side.source_file.interpreter.labels[instance].action
                         by_action.setdefault(action, set()).add(key(i, after))
         wanted = Counter(level for found, level in first.items() if found not in keys[1 - i])
         assert bool(wanted) == (side is kip_101)

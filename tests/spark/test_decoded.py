@@ -14,7 +14,7 @@ import pytest
 
 from isrcheck import check
 from isrcheck.checker.datasets.dataset import Dataset
-from isrcheck.checker.datasets.header import Origin, origin_of
+from isrcheck.checker.datasets.header import ReloadedModel, reload_model
 from isrcheck.checker.datasets.variables import columns_of, sql_of
 from isrcheck.checker.engines import reference
 from isrcheck.checker.engines.spark import decoder
@@ -165,8 +165,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory, session: Any) -> Path:
 
 
 @pytest.fixture(scope="module")
-def origin(folder: Path) -> Origin:
-    return origin_of(Dataset.open(str(folder / "x")), None)
+def origin(folder: Path) -> ReloadedModel:
+    return reload_model(Dataset.open(str(folder / "x")), None)
 
 
 def table(folder: Path, name: str) -> pa.Table:
@@ -178,14 +178,16 @@ def table(folder: Path, name: str) -> pa.Table:
 
 
 @pytest.fixture(scope="module")
-def levels(origin: Origin, folder: Path) -> list[list[Any]]:
+def levels(origin: ReloadedModel, folder: Path) -> list[list[Any]]:
     """The states of each level, by the reference engine."""
     _, found = reference.search(origin.interpreter, limits=Limits(), keep_going=True)
     return found.levels[: len(set(table(folder, "states")["level"].to_pylist()))]
 
 
 @pytest.mark.needs("java")
-def test_states_are_those_of_the_reference_by_name(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
+def test_states_are_those_of_the_reference_by_name(
+    folder: Path, origin: ReloadedModel, levels: list[list[Any]]
+) -> None:
     it, domains = origin.interpreter, origin.interpreter.model.domains
 
     def row(level: int, state: Any) -> dict[str, Any]:
@@ -201,7 +203,7 @@ def test_states_are_those_of_the_reference_by_name(folder: Path, origin: Origin,
 
 @pytest.mark.release
 @pytest.mark.needs("java")
-def test_transitions_have_names_and_join_states(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
+def test_transitions_have_names_and_join_states(folder: Path, origin: ReloadedModel, levels: list[list[Any]]) -> None:
     it, leaves = origin.interpreter, {}
     states, steps = table(folder, "states").to_pylist(), table(folder, "transitions").to_pylist()
     for row, packed in zip(states, unpacked(origin, [row["state"] for row in states]), strict=True):
@@ -222,7 +224,7 @@ def test_transitions_have_names_and_join_states(folder: Path, origin: Origin, le
     assert all(row["counted"] for row in steps)
 
 
-def unpacked(origin: Origin, rows: list[bytes]) -> list[tuple[int, ...]]:
+def unpacked(origin: ReloadedModel, rows: list[bytes]) -> list[tuple[int, ...]]:
     import numpy as np
 
     words = np.frombuffer(b"".join(rows), dtype=np.uint64).reshape(len(rows), -1)
@@ -230,7 +232,7 @@ def unpacked(origin: Origin, rows: list[bytes]) -> list[tuple[int, ...]]:
 
 
 @pytest.mark.needs("java")
-def test_traces_are_the_canonical_ones(folder: Path, origin: Origin) -> None:
+def test_traces_are_the_canonical_ones(folder: Path, origin: ReloadedModel) -> None:
     wanted, found = check("truncate-to-hw", SETTINGS), table(folder, "traces").to_pylist()
     violated = {name: outcome.trace for name, outcome in wanted.invariants.items() if outcome.trace is not None}
     assert violated.keys() == {row["invariant"] for row in found} != set()
@@ -249,7 +251,7 @@ def test_traces_are_the_canonical_ones(folder: Path, origin: Origin) -> None:
 # --- what docs/how-to/spark.md shows ----------------------------------------------------------------------------------
 
 
-def leaders(levels: list[list[Any]], origin: Origin) -> dict[int, int]:
+def leaders(levels: list[list[Any]], origin: ReloadedModel) -> dict[int, int]:
     """The number of states in each level in which broker 0 leads and its log has a record."""
     it, found = origin.interpreter, {}
     names = list(it.model.domains)
@@ -268,7 +270,7 @@ GROUP BY level ORDER BY level
 
 
 @pytest.mark.needs("java")
-def test_pandas(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
+def test_pandas(folder: Path, origin: ReloadedModel, levels: list[list[Any]]) -> None:
     states = pd.read_parquet(folder / "tables/states")
     chosen = states[(states["replica[0].leader"] == 0) & (states["log[0]"].map(len) > 0)]
     found = chosen.groupby("level", observed=True).size()
@@ -277,14 +279,14 @@ def test_pandas(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
 
 @pytest.mark.release
 @pytest.mark.needs("java")
-def test_spark(session: Any, folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
+def test_spark(session: Any, folder: Path, origin: ReloadedModel, levels: list[list[Any]]) -> None:
     session.read.parquet(str(folder / "tables/states")).createOrReplaceTempView("states")
     found = session.sql(SQL.format("states", q="`", size="size")).collect()
     assert {row.level: row.states for row in found} == leaders(levels, origin)
 
 
 @pytest.mark.needs("java")
-def test_duckdb(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
+def test_duckdb(folder: Path, origin: ReloadedModel, levels: list[list[Any]]) -> None:
     duckdb = pytest.importorskip("duckdb")
     table = f"read_parquet('{folder}/tables/states/*/*.parquet')"
     found = duckdb.sql(SQL.format(table, q='"', size="len")).fetchall()
@@ -292,7 +294,7 @@ def test_duckdb(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
 
 
 @pytest.mark.needs("java")
-def test_polars(folder: Path, origin: Origin, levels: list[list[Any]]) -> None:
+def test_polars(folder: Path, origin: ReloadedModel, levels: list[list[Any]]) -> None:
     pl = pytest.importorskip("polars")
     states = pl.scan_parquet(f"{folder}/tables/states/*/*.parquet", hive_partitioning=True)
     chosen = states.filter(pl.col("replica[0].leader") == 0, pl.col("log[0]").list.len() > 0)

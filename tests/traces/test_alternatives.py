@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 import isrcheck.checker
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.analysis.fix_search import _others
-from isrcheck.checker.report.story_text import alternatives_text
-from isrcheck.checker.results.story import Alternative, Alternatives
+from isrcheck.checker.report.story_text import fix_search_text
+from isrcheck.checker.results.story import FixSearch, TriedValue
 from tests.cli.running import run
 from tests.traces.walks import walk
 
@@ -77,14 +77,14 @@ def test_a_value_that_the_trace_passes_has_a_violation_no_longer_than_it(tmp_pat
 
 def test_what_was_found_is_told_best_first() -> None:
     tried = (
-        Alternative("slow", "true", "violated", 12),
-        Alternative("quick", "true", "violated", 10),
-        Alternative("writes", "never", "holds", None, ("a-record-is-committed",)),
-        Alternative("fence", "both", "holds"),
-        Alternative("fence", "one", "holds"),
-        Alternative("size", "large", "incomplete"),
+        TriedValue("slow", "true", "violated", 12),
+        TriedValue("quick", "true", "violated", 10),
+        TriedValue("writes", "never", "holds", None, ("a-record-is-committed",)),
+        TriedValue("fence", "both", "holds"),
+        TriedValue("fence", "one", "holds"),
+        TriedValue("size", "large", "incomplete"),
     )
-    assert alternatives_text(Alternatives(11, 1, tried)) == [
+    assert fix_search_text(FixSearch(11, 1, tried)) == [
         "  Of 7 other values of one setting 1 let this trace pass. The rest, within the same bounds:",
         "     no violation                            fence = both, one",
         "     no violation, but a goal is lost        writes = never",
@@ -92,4 +92,4 @@ def test_what_was_found_is_told_best_first() -> None:
         "     another way                             quick = true (10 states)",
         "     no violation before the search stopped  size = large",
     ]
-    assert alternatives_text(None) == []
+    assert fix_search_text(None) == []

@@ -136,7 +136,7 @@ class Histories:
 
     @contextmanager
     def _blaming(self) -> Iterator[None]:
-        with blaming(self._sides[0].loaded.origin), blaming(self._sides[1].loaded.origin):
+        with blaming(self._sides[0].loaded.source_file), blaming(self._sides[1].loaded.source_file):
             yield
 
 

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.datasets.variables import common
+from isrcheck.checker.datasets.variables import shared_variables
 from isrcheck.checker.kernel.compiled import Integers, Kernel
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.verdict_bits import FAILED, FAILURES, OUTSIDE
@@ -40,7 +40,7 @@ class View:
     """
 
     def __init__(self, one: TransitionSystem, other: TransitionSystem, names: Iterable[str] = ()) -> None:
-        shared = common(one, other)
+        shared = shared_variables(one, other)
         self.names = tuple(dict.fromkeys(names)) or shared.variables
         if not self.names:
             raise UnknownName(f"{one.model} and {other.model} have no variable in common")

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 
 from isrcheck.checker.analysis.liveness import graph_loops
-from isrcheck.checker.analysis.liveness.region import Flags, Promises, Region
+from isrcheck.checker.analysis.liveness.region import FairnessObligations, Flags, Region
 from isrcheck.checker.kernel.compiled import Integers
 from isrcheck.checker.kernel.layout import Words
 from isrcheck.checker.kernel.llvm_compiler import begun
@@ -58,7 +58,7 @@ class Decision:
     requires no steps, `never` is None.
     """
 
-    def __init__(self, region: Region, promises: Promises, never: Flags | None) -> None:
+    def __init__(self, region: Region, promises: FairnessObligations, never: Flags | None) -> None:
         self.region, self.promises = region, promises
         self._moves, self._never = never is not None, np.zeros(len(promises.of), dtype=np.bool_)
         if never is not None:

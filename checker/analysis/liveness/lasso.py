@@ -27,7 +27,7 @@ from typing import Final, TypeVar
 import numpy as np
 
 from isrcheck.checker.analysis.liveness.fair_components import FairParts
-from isrcheck.checker.analysis.liveness.region import Flags, Promises, Region
+from isrcheck.checker.analysis.liveness.region import FairnessObligations, Flags, Region
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.kernel.compiled import Integers
 from isrcheck.checker.kernel.layout import Words
@@ -62,7 +62,12 @@ class Lassos:
     """Finds the lasso of a region. If `never` is not None, the cycle must take an instance that `never` marks."""
 
     def __init__(
-        self, levels: NativeLevels, region: Region, promises: Promises, never: Flags | None, actors: Sequence[str]
+        self,
+        levels: NativeLevels,
+        region: Region,
+        promises: FairnessObligations,
+        never: Flags | None,
+        actors: Sequence[str],
     ) -> None:
         self._levels, self._region, self._promises, self._never = levels, region, promises, never
         self._actors = actors
@@ -173,7 +178,9 @@ class Cycle:
     of `due` are set at the start.
     """
 
-    def __init__(self, region: Region, promises: Promises, never: Flags | None, part: Integers, entry: int) -> None:
+    def __init__(
+        self, region: Region, promises: FairnessObligations, never: Flags | None, part: Integers, entry: int
+    ) -> None:
         self._region, self._promises, self._never = region, promises, never
         self._part, self._entry = set(part.tolist()), entry
         enabled = region.enabled | region.cut

@@ -15,7 +15,7 @@ import numpy as np
 
 from isrcheck.checker.analysis.liveness.fair_components import Decision, decided, fairness_used
 from isrcheck.checker.analysis.liveness.lasso import Lasso, Lassos
-from isrcheck.checker.analysis.liveness.region import Allowance, Flags, Promises
+from isrcheck.checker.analysis.liveness.region import Allowance, FairnessObligations, Flags
 from isrcheck.checker.analysis.liveness.region_builder import Builder, flag, members
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.results.exploration import Edges, Path
@@ -95,7 +95,7 @@ def answers(
     """
     system = levels.system
     instances = [*system.transitions, *system.shut_out]
-    promises, actors = Promises.made(obligations, len(instances)), [t.actor for t in system.transitions]
+    promises, actors = FairnessObligations.made(obligations, len(instances)), [t.actor for t in system.transitions]
     builder = Builder(levels, known, promises, allowance)
     for number, question in enumerate(system.questions):
         allowance.begin(builder.held)

@@ -13,7 +13,7 @@ from isrcheck.checker.analysis.liveness.region import Allowance, NotAllowed
 from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.results.exploration import Exploration, Limits, Path, Paths, Stop
-from isrcheck.checker.results.result import Asked, Exit, PropertyResult, Result
+from isrcheck.checker.results.result import Exit, PropertyInstance, PropertyResult, Result
 from isrcheck.checker.trace.canonical import CanonicalPaths
 from isrcheck.checker.trace.lasso_replay import Lasso
 from isrcheck.checker.trace.narration import story
@@ -27,7 +27,7 @@ EXPLORED_SO_FAR: Final = ("violation", "states")
 
 
 @dataclass
-class Promised:
+class PropertyChecker:
     """Judges properties under assumptions about the fairness of actions.
 
     A violation may end the search. Then `violated` is given as the reason why a property has no verdict.
@@ -98,7 +98,7 @@ class Promised:
         it = self.builder.interpreter
         method = it.properties[name]
         sentence, kind = sentence_of(method), str(kind_of(method))
-        asked = tuple(map(_asked, found))
+        asked = tuple(map(_instance_result, found))
         broken = [answer for answer in found if answer.lasso is not None]
         if not broken:
             if why is not None:
@@ -127,8 +127,8 @@ def _length(answer: Answer) -> tuple[int, int]:
     return len(answer.lasso.prefix.instances), len(answer.lasso.cycle)
 
 
-def _asked(answer: Answer) -> Asked:
-    return Asked(
+def _instance_result(answer: Answer) -> PropertyInstance:
+    return PropertyInstance(
         answer.question.choice, answer.vacuous, answer.region, answer.fair_ends, answer.fair_components,
         answer.fair_states, answer.unfair_components, answer.excused_ends, answer.excused_components,
         answer.fairness_used,

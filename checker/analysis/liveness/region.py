@@ -57,7 +57,7 @@ class Allowance:
 
 
 @dataclass(frozen=True)
-class Promises:
+class FairnessObligations:
     """The fairness obligations. A set of obligations is stored in words, with one bit for each obligation.
 
     `of` has the number of each instance's obligation, or -1 for an instance without an obligation. `strong` is the set
@@ -70,7 +70,7 @@ class Promises:
     weak: Words
 
     @classmethod
-    def made(cls, obligations: Sequence[Obligation], instances: int) -> Promises:
+    def made(cls, obligations: Sequence[Obligation], instances: int) -> FairnessObligations:
         of = np.full(instances, -1, dtype=np.int64)
         for i, each in enumerate(obligations):
             of[list(each.instances)] = i

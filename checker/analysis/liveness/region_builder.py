@@ -22,7 +22,16 @@ import numpy as np
 import numpy.typing as npt
 
 from isrcheck.checker.analysis.liveness import graph_loops
-from isrcheck.checker.analysis.liveness.region import WORD, Allowance, Bytes, Flags, Narrow, Numbers, Promises, Region
+from isrcheck.checker.analysis.liveness.region import (
+    WORD,
+    Allowance,
+    Bytes,
+    FairnessObligations,
+    Flags,
+    Narrow,
+    Numbers,
+    Region,
+)
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.engines.explicit.memory_account import MANY, return_free_memory
 from isrcheck.checker.kernel.compiled import Integers
@@ -141,7 +150,7 @@ class Reached:
     (`s.room`) or a constraint prevents a step by one of these instances. `cutting` says whether this is possible.
     """
 
-    def __init__(self, among: Candidates, promises: Promises, allowance: Allowance, cutting: bool) -> None:
+    def __init__(self, among: Candidates, promises: FairnessObligations, allowance: Allowance, cutting: bool) -> None:
         self.among, self._words, self._cutting = among, len(promises.weak), cutting
         allowance.take(len(among.flags) // 4)
         self.ranks = np.zeros((len(among.flags) // 64 + 1, 2), dtype=np.uint64)
@@ -231,7 +240,7 @@ class Builder:
     every state (`shut_out`).
     """
 
-    def __init__(self, levels: NativeLevels, known: int, promises: Promises, allowance: Allowance) -> None:
+    def __init__(self, levels: NativeLevels, known: int, promises: FairnessObligations, allowance: Allowance) -> None:
         self.levels, self.promises, self.allowance, self._known = levels, promises, allowance, known
         self._system: TransitionSystem = levels.system
         labels = [t.label for t in (*self._system.transitions, *self._system.shut_out)]

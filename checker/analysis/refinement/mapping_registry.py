@@ -92,7 +92,7 @@ def historic(loaded: LoadedModel, mapping: Mapping) -> LoadedModel:
     said = refinement_of(mapping)
     if said is None or said.history is None:
         return loaded
-    return LoadedModel(said.history(loaded.cls), loaded.name, loaded.origin, {})
+    return LoadedModel(said.history(loaded.cls), loaded.name, loaded.source_file, {})
 
 
 def with_history(model: Model, mapping: Mapping) -> Model:

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from isrcheck.checker.analysis.check import SHARE_OF_MEMORY, asked_of, interchangeable, loaded_of, resolved
+from isrcheck.checker.analysis.check import SHARE_OF_MEMORY, interchangeable, loaded_of, named_properties, resolved
 from isrcheck.checker.analysis.free_memory import free_memory
-from isrcheck.checker.analysis.liveness.liveness_verdicts import Promised
+from isrcheck.checker.analysis.liveness.liveness_verdicts import PropertyChecker
 from isrcheck.checker.analysis.refinement.mapping_registry import Mapping, historic, load_mapping, load_specification
 from isrcheck.checker.analysis.refinement.refinement_result import Refined, Verdicts
 from isrcheck.checker.analysis.refinement.specification_steps import Abstraction, Allowed
@@ -111,11 +111,11 @@ def refine(
     tell("trace")
     loaded, spec = loaded_of(model), load_specification(specification)
     name, maps = load_mapping(loaded, spec, mapping)
-    with blaming(loaded.origin), blaming(spec.origin):
+    with blaming(loaded.source_file), blaming(spec.source_file):
         asked = loaded.cls
         loaded, instance, begins_with = resolved(historic(loaded, maps), settings or {}, profile)
         target = specified(spec.cls, instance, maps, specification_settings or {})
-        properties = asked_of(spec, target, liveness)
+        properties = named_properties(spec, target, liveness)
         if properties:
             fairness.require_known(instance)
         system, theirs = trace(instance), trace(target)
@@ -162,7 +162,7 @@ def refine(
         if properties:
             tell("liveness")
             asking = time.perf_counter()
-            Promised(builder, fairness, within, NOT_REFINED).add_to(result, paths, began_search)
+            PropertyChecker(builder, fairness, within, NOT_REFINED).add_to(result, paths, began_search)
             verdicts.tell_lassos(answer)
             found.seconds["liveness"] = time.perf_counter() - asking
         if fail_on_vacuity and answer.vacuous and result.exit_code == Exit.HOLDS:

@@ -28,7 +28,7 @@ GRACE: Final = 30.0
 def answer(cell: dict[str, Any]) -> dict[str, Any]:
     """The outcome of a cell. An error in the cell becomes an outcome, not an exception."""
     from isrcheck.checker.analysis.check import check
-    from isrcheck.checker.results.errors import failure_of
+    from isrcheck.checker.results.errors import command_error
     from isrcheck.checker.results.exploration import Limits
     from isrcheck.checker.results.result import Exit
     from isrcheck.model.language.profiles import BARE
@@ -44,7 +44,7 @@ def answer(cell: dict[str, Any]) -> dict[str, Any]:
             limits=Limits(cell["max_states"], cell["max_seconds"], cell["max_memory"]),
         )
     except (Exception, SystemExit) as error:
-        failure = failure_of(error)
+        failure = command_error(error)
         words = " ".join(f"{type(error).__name__}: {error}".split())
         return failed(*((failure.message, failure.code) if failure else (f"a bug in isrcheck: {words}", Exit.BUG)))
     data = result.to_json()

@@ -27,10 +27,10 @@ from isrcheck.checker.changes.mutation.mutant_verdicts import (
     Question,
     Verdict,
     after_check,
-    asked_of,
     cores,
     departure,
     loaded_once,
+    search_verdict,
     vacuous,
 )
 from isrcheck.checker.changes.mutation.mutants import again, mutated
@@ -43,7 +43,7 @@ from isrcheck.checker.scenarios.scenario import COUNTS, read
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.semantics.interpreter import Interpreter
-from isrcheck.model.semantics.tracing import anything_asks, meaningless, trace
+from isrcheck.model.semantics.tracing import meaningless, trace, uses_enabled
 
 SAME: Final = Difference(None, forbids=False, adds=False, fires=False)
 """The difference at a place where the mutated action has the same instances as in the model, or where the mutant is not
@@ -166,14 +166,14 @@ def _at(question: Question, verdict: Verdict, answers: Answers, difference: Diff
         if not (difference.fires or answers.asks):
             return vacuous(there)
         there = replace(there, outcome="forbids")
-    return asked_of(there, question.model, settings, answers.holds, question.limits, answers.distinct)
+    return search_verdict(there, question.model, settings, answers.holds, question.limits, answers.distinct)
 
 
 def _compared(item: tuple[Question, Place, Lines]) -> Answers:
     """Compares some mutants with the model at a place. This runs in a process that may also check other places."""
     question, place, lines = item
     loaded, settings, limits = loaded_once(question.model), place[1], question.limits
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         model = loaded.cls(**settings)
         every = tuple(loaded.invariants.keys() - meaningless(model, loaded.invariants))
         result = check(loaded, settings, profile=BARE, invariants=every, keep_going=True, limits=limits, workers=1)
@@ -185,8 +185,8 @@ def _compared(item: tuple[Question, Place, Lines]) -> Answers:
         return Answers(place)
     holds = tuple(name for name, outcome in result.invariants.items() if outcome.verdict == "holds")
     known = iter(compared)
-    with blaming(loaded.origin):
-        asks = anything_asks(model, {name: loaded.invariants[name] for name in holds})
+    with blaming(loaded.source_file):
+        asks = uses_enabled(model, {name: loaded.invariants[name] for name in holds})
     known_ones = tuple(SAME if pair is None else next(known) for pair in pairs)
     return Answers(place, holds, result.distinct, known_ones, asks)
 
@@ -217,7 +217,7 @@ def asked_what_must_happen(verdict: Verdict, question: Question) -> Verdict:
     if not question.liveness or verdict.outcome not in ASKED:
         return verdict
     loaded = loaded_once(question.model)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         result = _result(replace(loaded, cls=mutated(loaded.cls, verdict.action, verdict.edit)), question)
         if result.evaluation is not None:
             return after_check(replace(verdict, extra=None, differing=()), result, _model(loaded, question))

@@ -22,7 +22,7 @@ from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.profiles import BARE
 from isrcheck.model.semantics.expressions import FALSE
 from isrcheck.model.semantics.interpreter import Interpreter
-from isrcheck.model.semantics.tracing import actions_that_ask, instances_of, trace, with_predicates
+from isrcheck.model.semantics.tracing import actions_using_enabled, instances_of, trace, with_predicates
 from isrcheck.model.semantics.transition_system import Transition, TransitionSystem
 
 Outcome = Literal[
@@ -187,7 +187,7 @@ def vacuous(verdict: Verdict) -> Verdict:
     return replace(verdict, outcome="vacuous", reason=f"never: {verdict.action}")
 
 
-def asked_of(
+def search_verdict(
     verdict: Verdict,
     model: str,
     settings: dict[str, Any],
@@ -199,7 +199,7 @@ def asked_of(
     from isrcheck.checker.engines.explicit.search import search
 
     loaded = loaded_once(model)
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
         system, seen, asking = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
@@ -281,7 +281,7 @@ def _traced(
     system = trace(loaded.cls(**dict(settings)), loaded.chosen(invariants))
     asked = replace(system, invariants=(), bounds=())
     found = search(asked, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
-    return system, _happened(system, found), actions_that_ask(loaded.cls(**dict(settings)))
+    return system, _happened(system, found), actions_using_enabled(loaded.cls(**dict(settings)))
 
 
 @lru_cache(maxsize=4)

@@ -19,15 +19,15 @@ from isrcheck.checker.changes.mutation.mutant_verdicts import (
     Outcome,
     Question,
     Verdict,
-    asked_of,
     cores,
+    search_verdict,
     vacuous,
 )
 from isrcheck.checker.changes.mutation.mutants import Family, Mutant, chosen_actions, family
 from isrcheck.checker.registry.loader import LoadedModel, blaming, load_model_class
 from isrcheck.checker.results.result import FORMAT, Exit, PropertyResult, Result
 from isrcheck.checker.scenarios.process_pool import in_order
-from isrcheck.model.semantics.tracing import anything_asks, trace
+from isrcheck.model.semantics.tracing import trace, uses_enabled
 
 Tell = Callable[[str], None]
 Wanted = Callable[[int, Mutant], bool]
@@ -119,7 +119,7 @@ def mutation(
         return Mutation(question, own, (), 0)
     families = families_of(question, loaded)
     tell(f"{sum(len(f.mutants) for f in families)} edits in {len(families)} actions are compared with the model")
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         model = loaded.cls(**question.settings)
         pairs = [(f.instances, m.instances) for f in families for m in f.mutants]
         compared = differences(trace(model, loaded.chosen(question.invariants)), pairs, question.limits)
@@ -130,8 +130,8 @@ def mutation(
     properties = in_the_model(loaded, question)
     mutants = enumerate((m for f in families for m in f.mutants), 1)
     compared_with = zip(mutants, compared, strict=True)
-    with blaming(loaded.origin):
-        asks = anything_asks(model, loaded.chosen(question.invariants))
+    with blaming(loaded.source_file):
+        asks = uses_enabled(model, loaded.chosen(question.invariants))
     unchecked = [_compared(i, m, d, asks) for (i, m), d in compared_with if wanted(i, m)]
     asked = replace(question, liveness=tuple(name for name, outcome in properties.items() if can_kill(outcome)))
     verdicts = list(_checked(asked, own, unchecked, tell))
@@ -156,7 +156,7 @@ def _compared(number: int, mutant: Mutant, difference: Difference, asks: bool) -
 
 def families_of(question: Question, loaded: LoadedModel) -> list[Family]:
     """The mutants that the question is about, action by action."""
-    with blaming(loaded.origin):
+    with blaming(loaded.source_file):
         model = loaded.cls(**question.settings)
         return [family(model, action) for action in chosen_actions(model, question.actions)]
 
@@ -182,7 +182,9 @@ def _answered(asked: Asked) -> Verdict:
     """Checks a mutant at the question's own settings. This runs in a process that may also check other mutants."""
     question, distinct, verdict = asked
     if verdict.outcome in UNKNOWN:
-        verdict = asked_of(verdict, question.model, question.settings, question.invariants, question.limits, distinct)
+        verdict = search_verdict(
+            verdict, question.model, question.settings, question.invariants, question.limits, distinct
+        )
     return asked_what_must_happen(verdict, question)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, cast
 
-from isrcheck.checker.report.counterexample_text import lasso_text, promised_text
+from isrcheck.checker.report.counterexample_text import fairness_text, lasso_text
 from isrcheck.checker.results.result import Exit, PropertyResult
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural
 
@@ -107,7 +107,7 @@ def _properties(found: Mutation, ink: Ink) -> list[str]:
         for name, why in v.unanswered:
             reasons.setdefault(f"{name} is not answered, {why}", []).append(str(v.number))
     lines += [[f"{what}: mutants {', '.join(numbers)}"] for what, numbers in sorted(reasons.items())]
-    return [ink("head", f"Liveness ({promised_text(found.question.fairness)})"), *columns(lines)]
+    return [ink("head", f"Liveness ({fairness_text(found.question.fairness)})"), *columns(lines)]
 
 
 def _kills_nothing(outcome: PropertyResult) -> str | None:

@@ -120,7 +120,7 @@ class Review:
 def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = lambda text: None) -> Review:
     """Makes a review of a change. `tell` is called with the name of each part that begins."""
     tell("what is written")
-    with blaming(old.loaded.origin), blaming(new.loaded.origin):
+    with blaming(old.loaded.source_file), blaming(new.loaded.source_file):
         text = differences(old.model, new.model)
         asked = questions(old, new)
     histories = Histories(old, new, wanted.visible)  # before the checks, because a wrong `visible` is an error

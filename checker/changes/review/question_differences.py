@@ -13,7 +13,7 @@ from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.language.model import Model
 from isrcheck.model.semantics.expressions import Expression
-from isrcheck.model.semantics.tracing import askable, checkable, trace
+from isrcheck.model.semantics.tracing import applicable_properties, checkable, trace
 from isrcheck.model.semantics.transition_system import Predicate, Question, TransitionSystem
 
 
@@ -58,7 +58,7 @@ def questions(old: Side, new: Side) -> Questions:
 
 
 def _system(loaded: LoadedModel, model: Model) -> TransitionSystem:
-    return trace(model, checkable(model, loaded.invariants), askable(model, loaded.properties))
+    return trace(model, checkable(model, loaded.invariants), applicable_properties(model, loaded.properties))
 
 
 def _at_the_same_settings(old: Model, new: Model) -> tuple[Model, Model]:

@@ -15,11 +15,11 @@ from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Exit, InvariantResult, PropertyResult, Result
 from isrcheck.checker.results.text_layout import plural
 from isrcheck.checker.scenarios.collection import folders
-from isrcheck.checker.scenarios.derived_files import asked_of
+from isrcheck.checker.scenarios.derived_files import run_scenario
 from isrcheck.checker.scenarios.scenario import DamagedScenario, Scenario, read
 from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownName
 from isrcheck.model.language.profiles import BARE
-from isrcheck.model.semantics.tracing import askable, checkable
+from isrcheck.model.semantics.tracing import applicable_properties, checkable
 
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]
 """The change of a verdict.
@@ -113,9 +113,9 @@ def verdicts(old: Side, new: Side, limits: Limits, asked: Questions) -> tuple[li
 
 
 def _checked(side: Side, limits: Limits, deadlock: bool) -> Result:
-    with blaming(side.loaded.origin):
+    with blaming(side.loaded.source_file):
         names = tuple(checkable(side.model, side.loaded.invariants))
-        liveness = tuple(askable(side.model, side.loaded.properties))
+        liveness = tuple(applicable_properties(side.model, side.loaded.properties))
     return _finished(
         check(
             side.loaded,
@@ -303,7 +303,7 @@ def _of(models: Iterable[LoadedModel], unread: list[str]) -> Iterator[Scenario]:
     """
     given = list(models)
     names = {_model_of(loaded) for loaded in given}
-    files = {loaded.origin.resolve() for loaded in given if loaded.origin is not None}
+    files = {loaded.source_file.resolve() for loaded in given if loaded.source_file is not None}
     try:
         there = folders(())
     except DamagedScenario as error:
@@ -328,7 +328,7 @@ def _asks_about(scenario: Scenario) -> str:
 
 def _model_of(loaded: LoadedModel) -> str:
     """The name that scenarios use for a model: the model's own name, or the name of its file."""
-    return loaded.name if loaded.origin is None else loaded.origin.name
+    return loaded.name if loaded.source_file is None else loaded.source_file.name
 
 
 def _different(found: Iterable[Scenario], own: list[dict[str, Any]]) -> list[Scenario]:
@@ -355,7 +355,7 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
     if unknown:
         return f"{side.name} has no setting {', '.join(unknown)}"
     try:
-        result = asked_of(scenario, side.loaded, settings, limits)
+        result = run_scenario(scenario, side.loaded, settings, limits)
     except UnknownName as error:
         return str(error).partition(";")[0]
     except ModelError as error:

@@ -35,7 +35,7 @@ from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.llvm_orbits import Orbits
 from isrcheck.checker.results.exploration import Checkpointing, Exploration, Limits, Report, StateStore
 from isrcheck.checker.results.result import LimitTooSmall
-from isrcheck.checker.results.size_estimate import forecast
+from isrcheck.checker.results.size_estimate import estimated_size
 from isrcheck.model.semantics.transition_system import TransitionSystem
 
 ALONE: Final = Team(0)
@@ -148,14 +148,14 @@ class TableSearch(Search):
     """A search whose workers insert states into the same table, without locks."""
 
     store: Store
-    _forecast_from = 0.0
+    _estimate_from = 0.0
 
     def _between_levels(self) -> None:
         super()._between_levels()
-        if self.store.total > self._forecast_from:
+        if self.store.total > self._estimate_from:
             # A forecast takes as long as expanding some thousand states. So one is not made after every small level.
-            self._forecast_from = self.store.total * GROWN
-            expected = forecast([level.distinct for level in self.history if level.distinct])
+            self._estimate_from = self.store.total * GROWN
+            expected = estimated_size([level.distinct for level in self.history if level.distinct])
             self.store.expected = 0 if expected is None else expected.low
 
     def _expand(self, level: int) -> None:

@@ -42,7 +42,7 @@ class _Shortening:
     def __init__(self, kernel: Kernel, wrong: Wrong, beyond: bool, path: Path) -> None:
         self.kernel, self.wrong, self.beyond = kernel, wrong, beyond
         self.start = kernel.layout.pack([path.start])
-        self.origin, self.steps = path.start, list(path.instances)
+        self.source_file, self.steps = path.start, list(path.instances)
         self.effort = EFFORT
 
     def path(self) -> Path:
@@ -53,7 +53,7 @@ class _Shortening:
                 self._go_round()
             if len(self.steps) == before:
                 break
-        return Path(self.origin, tuple(self.steps), canonical=False)
+        return Path(self.source_file, tuple(self.steps), canonical=False)
 
     # --- leaving out ------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from isrcheck.checker.datasets.dataset import Dataset
-from isrcheck.checker.datasets.variables import Common, columns_of
+from isrcheck.checker.datasets.variables import SharedVariables, columns_of
 from isrcheck.checker.engines.spark import decoder, executor_kernels, executor_queries, row_order
 from isrcheck.checker.engines.spark.dataset_paths import StoredLevels
 from isrcheck.checker.engines.spark.session import Spark
@@ -97,9 +97,9 @@ class Difference:
         return min(self.levels, default=None)
 
 
-def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Difference:
+def difference(spark: Spark, one: Dataset, other: Dataset, shared_variables: SharedVariables) -> Difference:
     """The states of `one` that `other` lacks, compared by their common variables."""
-    mine, theirs = ({**query_of(d), **common.query(i)} for i, d in enumerate((one, other)))
+    mine, theirs = ({**query_of(d), **shared_variables.query(i)} for i, d in enumerate((one, other)))
     schema = "key binary, level int"
     left = spark.over(len(mine["files"]), executor_queries.projections(mine), schema).groupBy("key").min("level")
     right = spark.over(len(theirs["files"]), executor_queries.projections(theirs), schema).select("key").distinct()
@@ -113,7 +113,7 @@ def difference(spark: Spark, one: Dataset, other: Dataset, common: Common) -> Di
         wanted = spark.rows(keys, label(one, f"level {first}, what the other lacks"))
     finally:
         lacking.unpersist()
-    query = {**query_of(one, first), **common.query(0), "wanted": [bytes(key) for (key,) in wanted]}
+    query = {**query_of(one, first), **shared_variables.query(0), "wanted": [bytes(key) for (key,) in wanted]}
     states = spark.over(len(query["files"]), executor_queries.least(query), "leaves array<bigint>")
     found = spark.rows(states, label(one, f"level {first}, the least state that the other lacks"))
     return Difference(levels, min(tuple(leaves) for (leaves,) in found))
@@ -132,9 +132,11 @@ class Beyond:
     actions: dict[str, int]
 
 
-def beyond(spark: Spark, one: Dataset, other: Dataset, common: Common, side: int, kernel: Kernel) -> Beyond:
-    """The projections that only `one` has. `side` is the position (0 or 1) of the model of `one` in `common`."""
-    mine, theirs = ({**query_of(d), **common.query(i)} for d, i in ((one, side), (other, 1 - side)))
+def beyond(
+    spark: Spark, one: Dataset, other: Dataset, shared_variables: SharedVariables, side: int, kernel: Kernel
+) -> Beyond:
+    """The projections that only `one` has. `side` says which model (0 or 1) of `shared_variables` is that of `one`."""
+    mine, theirs = ({**query_of(d), **shared_variables.query(i)} for d, i in ((one, side), (other, 1 - side)))
     system = kernel.system
     mine |= {
         "kernel": sizes(kernel, bool(system.constraints)),

@@ -81,7 +81,7 @@ class Server(ThreadingHTTPServer):
 
     def answer(self, path: str, question: dict[str, Any]) -> Any:
         """Answers a question. Questions are answered one at a time, because a model may not be thread-safe."""
-        with self.answering, blaming(self.walking.loaded.origin):
+        with self.answering, blaming(self.walking.loaded.source_file):
             return self.questions[path](question)
 
 

@@ -25,7 +25,7 @@ from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.tracing import trace
 
 
-class Beside:
+class SpecificationView:
     """A specification, and a mapping from the states of a walk to the specification's states.
 
     `settings` override the settings that the mapping chooses for the specification.
@@ -33,7 +33,7 @@ class Beside:
 
     def __init__(self, specification: LoadedModel, mapping: Mapping, model: Model, settings: dict[str, Any]) -> None:
         self._specification = specification
-        with blaming(specification.origin):
+        with blaming(specification.source_file):
             target = specified(specification.cls, model, mapping, settings)
             interpreter = Interpreter(target, {})
             self._allowed = Allowed(trace(target), interpreter, None)

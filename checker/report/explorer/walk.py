@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from isrcheck.checker.registry.loader import LoadedModel
-from isrcheck.checker.report.explorer.specification_view import Beside
+from isrcheck.checker.report.explorer.specification_view import SpecificationView
 from isrcheck.checker.report.pages.story_data import lifelines, partners, sentence, story
 from isrcheck.checker.report.pages.trace_data import instance_data
 from isrcheck.checker.results.result import Instance, Step, Trace
@@ -81,13 +81,13 @@ class Walking:
     the model and its settings in the addresses of the page.
     """
 
-    def __init__(self, loaded: LoadedModel, model: Model, beside: Beside | None = None) -> None:
+    def __init__(self, loaded: LoadedModel, model: Model, beside: SpecificationView | None = None) -> None:
         self.loaded, self.model, self.beside = loaded, model, beside
         self.initial = initial_states(model)
         if not self.initial:
             raise ModelError(f"model {loaded.name} has no initial state at these settings; choose other settings")
-        self.unasked = dict(self._unasked())
-        asked = {name: f for name, f in loaded.invariants.items() if name not in self.unasked}
+        self.unchecked = dict(self._unchecked())
+        asked = {name: f for name, f in loaded.invariants.items() if name not in self.unchecked}
         self.interpreter = Interpreter(model, asked)
         self.numbers = {label: i for i, label in enumerate(self.interpreter.labels)}
         self.unexplored = trace(model).unexplored
@@ -104,7 +104,7 @@ class Walking:
         arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
         return self.model.actions()[label.action], arguments
 
-    def _unasked(self) -> Iterator[tuple[str, str]]:
+    def _unchecked(self) -> Iterator[tuple[str, str]]:
         """The invariants that do not fit the model at these settings, each with a message that says why.
 
         An invariant does not fit if its evaluation in the first initial state raises `ModelError`. An invariant that is
@@ -140,7 +140,7 @@ class Walking:
                 for name, method in self.interpreter.invariants.items()
             }
             | ({} if self.beside is None else {self.beside.name: {"sentence": self.beside.sentence, "default": True}}),
-            "unasked": self.unasked,
+            "unasked": self.unchecked,
             "goals": {name: sentence_of(method) for name, method in self.interpreter.goals.items()},
             "bounds": {name: self.model.declared_settings()[name].meaning for name in self.interpreter.bounds},
             "bounds_not_explored": sorted(self.unexplored),
@@ -300,7 +300,7 @@ class Walking:
         why = instance_data(Instance(*explain(self.model, here, predicate)), trace)
         return {"name": name, "reason": "", **why}
 
-    def _refused(self, path: Path, beside: Beside) -> dict[str, Any]:
+    def _refused(self, path: Path, beside: SpecificationView) -> dict[str, Any]:
         """Why the specification refuses the step to a path's current state.
 
         If the specification allows the step, or if this is not known, `reason` says so.

@@ -21,7 +21,7 @@ from isrcheck.checker.report.counterexample_text import choice_text, last_held_t
 from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.report.pages.story_data import story
 from isrcheck.checker.report.result_text import violated
-from isrcheck.checker.report.story_text import alternatives_text, fix_text, span, who
+from isrcheck.checker.report.story_text import fix_search_text, fix_text, span, who
 from isrcheck.checker.results.result import Instance, InvariantResult, PropertyResult, Result, Step, Trace
 from isrcheck.checker.results.state_text import data_text
 from isrcheck.checker.results.story import Causes, Fix, Run
@@ -97,7 +97,7 @@ def falsified(name: str, outcome: InvariantResult) -> dict[str, Any]:
         "reasons": _causes(outcome.causes),
         "needs": {} if outcome.causes is None else outcome.causes.to_json()["needs"],
         "fixes": [_fix(fix) for fix in outcome.fixes],
-        "alternatives": "\n".join(line[2:] for line in alternatives_text(outcome.alternatives)),
+        "alternatives": "\n".join(line[2:] for line in fix_search_text(outcome.fix_search)),
     }
     return about | instance_data(outcome.instance, outcome.trace)
 
