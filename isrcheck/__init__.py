@@ -193,9 +193,15 @@ _HOMES = {
 """For each module, the names that are imported from it. All other names come from `isrcheck.model.language`."""
 
 
+_RENAMED = {"Finding": "InvariantResult", "PropertyFinding": "PropertyResult", "clash": "conflict", "idle": "inert"}
+"""Former names, which are refused."""
+
+
 def __getattr__(name: str) -> Any:
     from importlib import import_module
 
+    if name in _RENAMED:
+        raise ImportError(f"isrcheck.{name} is called isrcheck.{_RENAMED[name]} now")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = next((module for module, names in _HOMES.items() if name in names), "isrcheck.model.language")

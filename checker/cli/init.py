@@ -47,7 +47,7 @@ class Lamps(Model):
         s.lit[b] = True
         s.count += 1
 
-    @action(b=broker, actor="b", perturbation=True)
+    @action(b=broker, actor="b", environment=True)
     def fail(self, s, b):
         """A lamp fails."""
         s.require(s.lit[b])

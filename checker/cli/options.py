@@ -379,7 +379,7 @@ _LIVENESS: Final = (
     click.option(
         "--fairness",
         type=click.Choice(["weak", "strong"]),
-        help="The fairness of each action that is no perturbation and states no fairness of its own. Default: weak.",
+        help="The fairness of each healing action that states no fairness of its own. Default: weak.",
     ),
     click.option("--strong", multiple=True, metavar="ACTION", help="Assume strong fairness of an action."),
     click.option("--weak", multiple=True, metavar="ACTION", help="Assume weak fairness of an action."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn
 
 from isrcheck.checker.results.exploration import OrbitCounts
 from isrcheck.checker.results.story import Causes, Fix, FixSearch, Story
@@ -370,6 +370,12 @@ class Result:
     liveness: dict[str, PropertyResult] = field(default_factory=dict)
     fairness: Fairness | None = None
     """The fairness under which properties were checked."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            new = "; it is called `invariants` now" if name == "findings" else ""
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{new}")
 
     @property
     def recorded_settings(self) -> dict[str, Any]:

@@ -48,8 +48,8 @@ def action(
 
     `actor` says who acts: it is a plain word ("controller"), or the name of a parameter whose value is the actor. Each
     further keyword declares a parameter: its value is the parameter's domain, or a function that computes the domain
-    from the model. A *perturbation* (crash, expiry, a client's write, an arbitrary election) may happen or not. Every
-    other action is *healing*.
+    from the model. An *environment action* (`environment=True`: a crash, an expiry, a client's write, an arbitrary
+    election) may happen or not. Every other action is *healing*.
 
     `where` says at which settings the action exists: it is a function from the model to true or false. At other
     settings the action is switched off: it has no instance, and no report counts it as missing.
@@ -63,8 +63,10 @@ def action(
     """
     if bare is not None or not isinstance(actor, str) or not actor:
         raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
+    if "perturbation" in parameters:
+        raise mistake("perturbation= is called environment= now", "write environment=True")
     if not isinstance(environment, bool):
-        raise mistake(f"perturbation={environment!r}", "write True or False")
+        raise mistake(f"environment={environment!r}", "write True or False")
     if where is not None:
         require_own(where, 1, "where of @action", "(model)")
     _require_valid_fairness(environment, fair, together, handler, parameters)
@@ -90,7 +92,7 @@ def _require_valid_fairness(environment: bool, fair: Any, together: Any, handler
     if fair is not None and fair not in FAIR:
         raise mistake(f"fair={fair!r}", 'write "weak", "strong" or "none"')
     if environment and (fair, together, handler) != (None, None, None):
-        raise mistake("a perturbation with fairness", "take fair, together and handler away")
+        raise mistake("an environment action with fairness", "take fair, together and handler away")
     if handler is not None and (together is not None or not isinstance(handler, str) or not handler):
         raise mistake(f"handler={handler!r} with together={together!r}", "give one of them, the handler by its name")
     if together is not None and (not isinstance(together, tuple) or not {*together} <= {*parameters}):

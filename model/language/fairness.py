@@ -33,8 +33,8 @@ class Fairness:
     """The fairness of actions in one check of properties.
 
     `strong`, `weak` and `unfair` name the actions whose fairness this check changes. Any other action, unless it is a
-    perturbation, has the fairness that its `@action` states, or else `default`. A perturbation has fairness only if
-    `strong` or `weak` names the perturbation (for example, to assume that clients go on writing).
+    environment action, has the fairness that its `@action` states, or else `default`. An environment action has
+    fairness only if `strong` or `weak` names it (for example, to assume that clients go on writing).
     """
 
     default: Literal["weak", "strong"] = "weak"

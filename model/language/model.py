@@ -46,7 +46,9 @@ from isrcheck.model.semantics.method_calls import heeded
 
 RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})
 DESCRIBE = "describe_"
-"""Prefix of the names of methods that describe a step in a sentence; see `telling`."""
+"""Prefix of the names of methods that describe a step in a sentence; see `descriptions`."""
+_TOLD = "told_"
+"""The former prefix, which is refused."""
 
 
 def kebab(name: str) -> str:
@@ -82,6 +84,9 @@ class Model:
         for name in _members(cls):
             if name.startswith(DESCRIBE):
                 _check_description(cls, name)
+            if name.startswith(_TOLD) and inspect.isfunction(cls.__dict__.get(name)):
+                new = DESCRIBE + name.removeprefix(_TOLD)
+                raise mistake_in(cls.__dict__[name], f"{name} is called {new} now", "rename it")
         check_profiles(cls)
 
     def __init__(self, **values: Any) -> None:
@@ -304,8 +309,12 @@ def _check_names(cls: type[Model]) -> None:
         raise ModelError(f"{where}.invariants is a text, not a tuple of names; write ({names!r},)")
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
         raise ModelError(f"{where}.invariants is {names!r}; write a tuple of names")
+    for old, new in _RENAMED.items():
+        if old in cls.__dict__:
+            raise ModelError(f"{where}.{old} is called {new} now; rename it")
     if not isinstance(cls.setting_constraints, tuple | list):
-        raise ModelError(f"{where}.together is {cls.setting_constraints!r}; write a tuple of clash(...) and idle(...)")
+        what = f"{where}.setting_constraints is {cls.setting_constraints!r}"
+        raise ModelError(f"{what}; write a tuple of conflict(...) and inert(...)")
     if not isinstance(cls.profiles, Mapping):
         raise ModelError(f"{where}.profiles is {cls.profiles!r}; write a dict of profiles")
     for name, value in cls.__dict__.items():
@@ -321,6 +330,8 @@ def _check_names(cls: type[Model]) -> None:
             require_takes(cls.__dict__[name], count, name, taken)
 
 
+_RENAMED = {"together": "setting_constraints", "lane": "lifeline"}
+"""Former names of what a model's class may define. They are refused, because nothing would use them."""
 _METHODS = (FunctionType, classmethod, property, cached_property)
 _REPLACED = {"variables", "initial", "lifeline", "check_settings", "name"}
 """Methods of `Model` that models override."""
@@ -370,7 +381,7 @@ def _check_description(cls: type, name: str) -> None:
     if spec is None and name not in cls.__dict__:
         return  # a model may remove an inherited action, and keep its `describe_*` method
     if spec is None:
-        raise mistake_in(method, f"{name} tells of no action", f"call it {DESCRIBE} and the name of an action")
+        raise mistake_in(method, f"{name} describes no action", f"call it {DESCRIBE} and the name of an action")
     found = list(inspect.signature(method).parameters)[1:]
     wanted = [*found[:2], *spec.parameters]
     if found != wanted or len(found) < 2:

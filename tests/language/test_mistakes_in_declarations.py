@@ -107,12 +107,19 @@ MISTAKES: dict[str, tuple[dict[str, str], str]] = {
     "invariants": ({"BODY": "invariants = 5"}, "3: Mine.invariants is 5; write a tuple of names"),
     "names-of-invariants": ({"BODY": "invariants = (5,)"}, "3: Mine.invariants is (5,); write a tuple of names"),
     "profiles": ({"BODY": "profiles = 5"}, "3: Mine.profiles is 5; write a dict of profiles"),
-    "together": ({"BODY": "together = 5"}, "3: Mine.together is 5; write a tuple of clash(...) and idle(...)"),
+    "environment": (
+        {"ACTION": '@action(actor="clock", environment=1)'}, "10: environment=1; write True or False",
+    ),
+    "setting-constraints": (
+        {"BODY": "setting_constraints = 5"},
+        "3: Mine.setting_constraints is 5; write a tuple of conflict(...) and inert(...)",
+    ),
     "name": ({"BODY": 'name = "mine"'}, f"3: Mine.name is 'mine', and every model has a name {TAKEN}"),
     "brokers": ({"BODY": "brokers = 3"}, f"3: Mine.brokers is 3, and every model has a brokers {TAKEN}"),
     "settings": ({"BODY": "settings = {}"}, f"3: Mine.settings is {{}}, and every model has a settings {TAKEN}"),
     "lifeline": (
-        {"BODY": "def lifeline(self, actor): return actor"}, "5: lifeline takes (self, actor); take (self, actor, parameters)",
+        {"BODY": "def lifeline(self, actor): return actor"},
+        "5: lifeline takes (self, actor); take (self, actor, parameters)",
     ),
     "check-settings": ({"BODY": "def check_settings(self, s): pass"}, "5: check_settings takes (self, s); take (self)"),
     "own-init": ({"BODY": "def __init__(self, x): pass"}, f"3: Mine {OWN_INIT} super().__init__(**settings)"),

@@ -140,7 +140,7 @@ MISTAKES = {
     "unknown fairness": ({"FAIR": ", fair='some'"}, 'fair=\'some\'; write "weak", "strong" or "none"'),
     "promised environment": (
         {"FAIR": ", fair='weak', environment=True"},
-        "a environment with fairness; take fair, together and handler away",
+        "an environment action with fairness; take fair, together and handler away",
     ),
     "together": ({"FAIR": ", together=('x',)"}, "together=('x',); write a tuple of parameters: none"),
     "handler": ({"FAIR": ", handler=''"}, "handler='' with together=None; give one of them, the handler by its name"),

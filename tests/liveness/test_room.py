@@ -20,7 +20,7 @@ OF_THE_PROTOCOL = "v2_queues.py"
 
 
 def unmarked(path: Path) -> Iterator[str]:
-    """`line: text` of each argument of `require` that reads a bound outside `s.room`, except in perturbations."""
+    """`line: text` of each argument of `require` that reads a bound outside `s.room`, except in environment actions."""
     tree = ast.parse(path.read_text())
     for function in ast.walk(tree):
         if not isinstance(function, ast.FunctionDef) or "environment=True" in decorations(function):

@@ -269,7 +269,7 @@ def test_a_sentence_that_fits_no_action_is_refused() -> None:
         return ""
 
     with pytest.raises(
-        ModelError, match=r"describe_pres tells of no action; call it describe_ and the name of an action"
+        ModelError, match=r"describe_pres describes no action; call it describe_ and the name of an action"
     ):
         type("Wrong", (Switch,), {"abstract": True, "describe_pres": describe_pres})
     with pytest.raises(
