@@ -58,8 +58,7 @@ def command(
     sides = Sides.of(options)
     from isrcheck.checker.changes.review import review_formats
     from isrcheck.checker.changes.review.change_review import Wanted, review
-    from isrcheck.checker.changes.review.review_formats import review_page
-    from isrcheck.checker.changes.review.review_sections import sections
+    from isrcheck.checker.changes.review.review_formats import review_page, sections
     from isrcheck.checker.changes.review.review_summary import essence
     from isrcheck.checker.results.exploration import Limits
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isrcheck.checker.kernel.bytecode import Part, Register, machine
-from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.layout import Integers, Layout, Words
 from isrcheck.checker.kernel.vm_passes import BLOCK, CHANGE, VALUE
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ INTEGER: Final = 8
 """The size of an integer in a record, in bytes."""
 INSTRUCTION: Final = 4 * INTEGER
 """The size of an instruction, in bytes."""
-Integers = npt.NDArray[np.int64]
 
 
 class Expanded(NamedTuple):
