@@ -11,6 +11,7 @@ import numpy as np
 from isrcheck.checker.kernel.bytecode import NARROW, OPERATIONS, Register, copied, counted
 from isrcheck.checker.kernel.layout import require_in_set
 from isrcheck.model.semantics.expressions import Expression, Leaf
+from isrcheck.model.semantics.operators import complete
 
 LEAST: Final = -128
 MOST: Final = 127
@@ -222,7 +223,7 @@ ARITHMETIC: Final = {
     "union": OR,
     "intersection": AND,
 }
-OPERATORS: Final[dict[str, Callable[[Writer, Expression], Register]]] = {
+_ROWS: Final[dict[str, Callable[[Writer, Expression], Register]]] = {
     "not": Writer.not_,
     "and": Writer.junction,
     "or": Writer.junction,
@@ -240,3 +241,4 @@ OPERATORS: Final[dict[str, Callable[[Writer, Expression], Register]]] = {
     "subset": Writer.subset,
     "size": Writer.size,
 }
+OPERATORS: Final = complete("the bytecode (checker/kernel/column_operators.py)", _ROWS)

@@ -157,11 +157,6 @@ def broken(table: dict[str, Any]) -> list[Any]:
     return [x for x in table if x in EVERY_RUN or (THOROUGH and x not in LATER)] + later
 
 
-def test_every_operator_is_broken_once() -> None:
-    assert BROKEN_CODE.keys() == llvm_expressions._OPERATORS.keys() == e.SEMANTICS.keys()
-    assert BROKEN_COLUMNS.keys() == column_operators.OPERATORS.keys() == e.SEMANTICS.keys()
-
-
 @pytest.mark.parametrize("operator", broken(BROKEN_CODE))
 def test_a_wrong_operator_in_the_code_generator_is_noticed(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(llvm_expressions._OPERATORS, operator, BROKEN_CODE[operator])
