@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from isrcheck.checker.kernel.bytecode import BLOCK, NARROW, OPERATIONS, Function, counted, machine
+from isrcheck.checker.kernel.bytecode import NARROW, OPERATIONS, Function, counted
 from isrcheck.checker.kernel.compiled import Kernel
-from isrcheck.checker.kernel.vm import LANES
+from isrcheck.checker.kernel.vm import BLOCK, LANES, machine
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.semantics.expressions import FALSE, TRUE, add, eq, evaluate, leaf, lt
 from isrcheck.model.semantics.tracing import trace

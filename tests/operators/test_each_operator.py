@@ -20,7 +20,7 @@ import z3
 from isrcheck.checker.engines.symbolic import z3_terms
 from isrcheck.checker.engines.symbolic.z3_terms import BITS, INTEGERS, Numbers, Terms, interval
 from isrcheck.checker.export import murphi, promela, tla
-from isrcheck.checker.kernel import column_operators, llvm_expressions
+from isrcheck.checker.kernel import bytecode, llvm_expressions
 from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.programs import Columns
 from isrcheck.checker.kernel.verdict_bits import Verdicts
@@ -47,7 +47,7 @@ Answer = list[Any]
 WRITTEN_IN = {
     "reference": "model/semantics/concrete_values.py",
     "semantics": "model/semantics/symbolic, expressions.py",
-    "columns": "checker/kernel/column_operators.py, layout.py",
+    "columns": "checker/kernel/bytecode.py, layout.py",
     "compiled": "checker/kernel/llvm_expressions.py, layout.py",
     "z3-bit-vectors": "checker/engines/symbolic/z3_terms.py",
     "z3-integers": "checker/engines/symbolic/z3_terms.py",
@@ -85,7 +85,7 @@ ENCODED = {state: EMPTY.encode(state) for state in STATES}
 
 
 BACK_ENDS = {
-    "the bytecode (checker/kernel/column_operators.py)": column_operators,
+    "the bytecode (checker/kernel/bytecode.py)": bytecode,
     "the LLVM text (checker/kernel/llvm_expressions.py)": llvm_expressions,
     "z3 (checker/engines/symbolic/z3_terms.py)": z3_terms,
     "Promela (checker/export/promela.py)": promela,
@@ -135,6 +135,36 @@ def test_proofs_without_bounds_need_meanings_on_terms(
     said = "proofs without bounds (checker/proofs/unbounded) lack the operator later"
     with pytest.raises(NotImplementedError, match=re.escape(said)):
         imported_again(module)
+
+
+FORMS: dict[str, Any] = {"meaning": max, "promela": None, "murphi": None, "tla": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sign": "**"}, "operator 'later': '**' is none of + - * // % | & ^"),
+        (
+            {"sign": "%", "gives": "set"},
+            "operator 'later' has a sign, but takes ('number', 'number') and gives 'set'",
+        ),
+        ({}, "operator 'later' has neither a text nor a sign"),
+    ],
+)
+def test_a_declaration_that_cannot_be(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Operator(**{"name": "later", "takes": NUMBERS, "gives": "number", **FORMS, **given})
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_declaration_says_how_each_export_writes_the_operator(name: str) -> None:
+    with pytest.raises(TypeError, match=f"missing 1 required keyword-only argument: '{name}'"):
+        Operator(name="later", takes=NUMBERS, gives="number", **{x: y for x, y in FORMS.items() if x != name})
+
+
+def test_an_operator_is_declared_once() -> None:
+    with pytest.raises(ValueError, match="operator 'add' is declared twice"):
+        OPERATORS["add"](e.add)
 
 
 VALUES: dict[str, list[type]] = {
@@ -280,7 +310,7 @@ def least_lanes(self: llvm_expressions.Lanes, node: Expression) -> str:
 
 
 WRONG: dict[str, tuple[dict[str, Any], Any, Callable[[str], Answer]]] = {
-    "bytecode": (column_operators.OPERATORS, lambda self, node: self.number(node.low, 0), by_columns),
+    "bytecode": (bytecode.OPERATORS, lambda self, node: self.number(node.low, 0), by_columns),
     "LLVM": (llvm_expressions._OPERATORS, least_lanes, alone),
     "z3": (z3_terms.OPERATORS, lambda self, node, _: self.constant(node.kind, node.low, interval(node)), by_z3(BITS)),
 }
