@@ -29,14 +29,14 @@ from isrcheck.model.language.decorators import marked_as
 from isrcheck.model.language.domains import Broker, BrokerSet, Record
 from isrcheck.model.language.errors import ModelError, OfTheState, TheState, nearest, running
 from isrcheck.model.language.scalarset_members import BROKER, BrokerId, NoBroker
+from isrcheck.model.language.state_types import METHODS, PROPERTIES
 from isrcheck.model.semantics.concrete_values import PlainFlag, Undefined
 from isrcheck.model.semantics.expressions import LARGEST
-from isrcheck.model.semantics.instrumentation import METHODS
 from isrcheck.model.semantics.operators import Kind, signed, signs
 
 MOST: Final = 200_000
 """The greatest number of evaluation steps of a text in one state. The limit makes every evaluation end."""
-WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "head", "size", "is_none"])
+WORDS: Final = METHODS | PROPERTIES
 """The methods and properties of values that a text may use, besides record fields. None of them changes the state."""
 COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
