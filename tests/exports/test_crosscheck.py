@@ -18,7 +18,7 @@ from isrcheck.checker.export import outside_check
 from isrcheck.checker.export.murphi import murphi
 from isrcheck.checker.export.outside_check import TOOLS, Found
 from isrcheck.checker.export.promela import promela
-from isrcheck.checker.kernel import column_operators, llvm_expressions, llvm_module, programs
+from isrcheck.checker.kernel import bytecode, llvm_expressions, llvm_module, programs
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language import Model, ModelError, UnknownName
@@ -278,12 +278,12 @@ def test_crosscheck_catches_a_kernel_with_one_wrong_operator(way: str, monkeypat
     def wrong(self: llvm_expressions.Lanes, node: e.Expression, holds: bool = True) -> str:
         return self._compared(node, "slt" if holds else "sge")
 
-    def equal(self: column_operators.Writer, node: e.Expression) -> int:
+    def equal(self: bytecode.Writer, node: e.Expression) -> int:
         a, b, _ = self._operands(node, 0)
-        return self._do(column_operators.EQUAL, a, b, 0)
+        return self._do(bytecode.EQUAL, a, b, 0)
 
     if way == "columns":
-        monkeypatch.setitem(column_operators.OPERATORS, "le", equal)
+        monkeypatch.setitem(bytecode.OPERATORS, "le", equal)
     else:
         monkeypatch.setitem(llvm_expressions._OPERATORS, "le", wrong)
         monkeypatch.setitem(llvm_expressions._RELATIONS, "le", wrong)

@@ -31,7 +31,7 @@ from isrcheck.model.language import (
     when,
 )
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.text_conditions import LONGEST, NotRead, is_written, written
+from isrcheck.model.language.text_conditions import LONGEST, WRITE, NotRead, is_written, written
 from isrcheck.model.semantics.concrete_state import holds, initial_states, leaves_of
 from isrcheck.model.semantics.expressions import evaluate
 from isrcheck.model.semantics.interpreter import Interpreter
@@ -219,7 +219,7 @@ def _held(model: Model, state: Any, predicate: Any) -> bool | str:
         ("every x in range(99999999999999999999999): up", "column 12: "),
         ("brokers == brokers", "column 1: a list is compared; go through it: every(... for x in ...)"),
         ("up[0] == 1", "column 1: [...] of a value that has no parts: up; index what is per(...)"),
-        ("n ** 2 == 1", "column 1: there is no such operator; write + - * of numbers, & | - of sets, and, or, not"),
+        ("n ** 2 == 1", f"column 1: there is no such operator; {WRITE}, and, or, not"),
         ("every(up)", "column 1: a quantifier needs what it is about; write every(... for b in brokers)"),
         ("is_leader(s)", "column 1: "),
         ("up()", "column 1: a value of the state is called: up; write it without brackets"),
