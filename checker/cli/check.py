@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from isrcheck.checker.cli import options as completing
+from isrcheck.checker.cli.cache import no_cache_option
 from isrcheck.checker.cli.exit_status import tell
+from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.options import (
     cluster_of,
     cluster_options,
@@ -28,6 +30,7 @@ from isrcheck.checker.cli.options import (
     settings_option,
     storing_of,
     storing_options,
+    workers_option,
 )
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
@@ -134,45 +137,62 @@ class Question:
 
 
 @fitting_options
-@click.command("check", short_help="Explores a model and reports.")
+@click.command("check", cls=HeadedCommand, short_help="Explores a model and reports violations.")
 @click.argument("model", required=False, shell_complete=completing.models)
-@click.option(
-    "--scenario",
-    metavar="NAME",
-    shell_complete=completing.scenarios,
-    help="Check a scenario: one in ./counterexamples, a shipped one, or a folder.",
-)
-@settings_option
-@profile_option
-@click.option(
-    "--invariant",
-    "invariants",
-    multiple=True,
-    metavar="NAME|TEXT",
-    shell_complete=completing.invariants,
-    help="Check only these invariants, by name or as text: 'every b: s.log[b].length < 3'.",
+@headed(
+    "What to check",
+    click.option(
+        "--scenario",
+        metavar="NAME",
+        shell_complete=completing.scenarios,
+        help="Check a scenario: one in ./counterexamples, a shipped one, or a folder.",
+    ),
+    settings_option,
+    profile_option,
+    click.option(
+        "--invariant",
+        "invariants",
+        multiple=True,
+        metavar="NAME|TEXT",
+        shell_complete=completing.invariants,
+        help="Check only these invariants, by name or as text: 'every b: s.log[b].length < 3'.",
+    ),
+    click.option("--continue", "keep_going", is_flag=True, help="Do not stop at the first violation."),
+    click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor."),
+    click.option(
+        "--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached."
+    ),
+    click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved."),
 )
 @liveness_options
-@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
-@click.option("--continue", "keep_going", is_flag=True, help="Explore everything, also past violations.")
-@click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
-@click.option("--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers.")
-@output_options("check")
-@limits_options
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The last level to search; 20 by default, unless --max-seconds is given.",
+@headed(
+    "Search",
+    click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True, help="The engine."),
+    click.option(
+        "--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers."
+    ),
+    workers_option,
+    no_cache_option,
 )
-@click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
-@control_option
-@click.option("--fixes", is_flag=True, help="Search for other values of single settings that prevent the violation.")
-@click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict, and actions and goals never seen; no progress.")
-@click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved.")
-@keeping_options
-@storing_options
+@headed(
+    "Bounds and limits",
+    limits_options,
+    click.option(
+        "--depth",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="The last level to search; 20 by default, unless --max-seconds is given.",
+    ),
+)
+@headed(
+    "Report",
+    control_option,
+    click.option("--fixes", is_flag=True, help="Search for single settings whose change prevents the violation."),
+    click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story."),
+    click.option("--quiet", is_flag=True, help="Print only the verdict, and what was never seen; no progress."),
+)
+@output_options("check")
+@headed("Large spaces", storing_options, keeping_options)
 @cluster_options
 def command(watch: bool, **options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.

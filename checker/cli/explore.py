@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at, specification_options
 from isrcheck.checker.registry.profile_settings import settings_of
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.report.explorer.walk import Walking
 
 
-@click.command("explore", short_help="Walks a model by hand, in a browser.")
+@click.command("explore", cls=HeadedCommand, short_help="Walks through a model by hand, in a browser.")
 @model_or_scenario
 @specification_options(None)
 @click.option(
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--terminal", is_flag=True, help="Walk in the terminal: each line of standard input is a step or a question."
 )
+@no_cache_option
 def command(
     model: str,
     settings: dict[str, str],

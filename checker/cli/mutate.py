@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at, seconds_of, size_of
 from isrcheck.checker.cli.result_output import Outputs, output_options
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.changes.mutation.mutation_run import Mutation
 
 
-@click.command("mutate", short_help="Takes guards away one by one: which invariant notices?")
+@click.command("mutate", cls=HeadedCommand, short_help="Mutation-tests a model: which rules do the invariants need?")
 @model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
 @liveness_options
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a mutant after S seconds.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line; no progress.")
+@no_cache_option
 def command(
     model: str,
     settings: dict[str, str],

@@ -25,7 +25,7 @@ class ListOrNew(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
-@click.command("scenarios", cls=ListOrNew, short_help="Lists scenarios: model, expectation, title; begins a new one.")
+@click.command("scenarios", cls=ListOrNew, short_help="Lists scenarios, or begins a new one.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @shipped_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
