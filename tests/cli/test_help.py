@@ -54,3 +54,9 @@ def test_every_command_has_help_of_eighty_columns(name: str) -> None:
     lines = run(name, "--help").out.splitlines()
     assert lines[0].startswith(f"Usage: isrcheck {name} ")
     assert max(map(len, lines)) <= 80
+
+
+def test_the_list_of_scenarios_has_a_hundred_columns() -> None:
+    lines = run("scenarios", "--shipped").out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert "kip-101  " in "\n".join(lines)
