@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 @output_options("analyze")
 def command(
     folder: str, variables: tuple[str, ...], other: str | None, trace: bool, model: str | None, model_b: str | None,
-    decode: str | None, master: str | None, conf: dict[str, str], **options: Any,
+    decode: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Describes the dataset in DIR: states by level, steps by action, bounds that were hit, out-degrees of states.
 
@@ -73,7 +73,7 @@ def command(
     from isrcheck.checker.engines.spark.session import deferred
     from isrcheck.checker.results.drawing import plotted
 
-    cluster = Cluster(master=master, conf=conf)
+    cluster = Cluster(master=options["master"], conf=options["conf"])
     if trace and other is not None:
         from isrcheck.checker.cli.diff import difference
 

@@ -42,15 +42,9 @@ def command(
     settings: dict[str, str],
     profile: str | None,
     invariants: tuple[str, ...],
-    actions: tuple[str, ...],
-    scenarios: bool,
     show: int | None,
-    max_states: int | None,
-    max_memory: int | None,
-    max_seconds: float | None,
-    workers: int | None,
     quiet: bool,
-    **promised: Any,
+    **options: Any,
 ) -> None:
     """Makes mutants of MODEL, and checks whether an invariant is violated in each of them.
 
@@ -73,8 +67,8 @@ def command(
     invariant. A mutant is killed if it violates a property. A property is left out if it does not hold in MODEL, or if
     its premise never comes true in MODEL. The exit code is also 152 if a property has no answer within the limits.
     """
-    fairness, liveness = fairness_of(promised), promised["liveness"]
-    outputs = Outputs("mutate", promised)
+    fairness, liveness, actions = fairness_of(options), options["liveness"], options["actions"]
+    outputs = Outputs("mutate", options)
     outputs.require_writable()
     from isrcheck.checker.analysis.check import properties_of
     from isrcheck.checker.changes.mutation.further_checks import places
@@ -92,11 +86,10 @@ def command(
         instance, name = model_at(loaded, settings, profile), profile_of(loaded, profile) or BARE
         chosen_actions(instance, actions)
         properties_of(loaded, instance, liveness, fairness)
-    limits = Limits(max_states, max_seconds, max_memory)
-    asked = places(model, most=max_states) if scenarios else ()
-    question = Question(
-        model, dict(instance.settings), invariants or None, actions, name, limits, workers, asked, liveness, fairness
-    )
+    limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
+    elsewhere = places(model, most=limits.states) if options["scenarios"] else ()
+    asked, chosen = dict(instance.settings), invariants or None
+    question = Question(model, asked, chosen, actions, name, limits, options["workers"], elsewhere, liveness, fairness)
     found = mutation(question, lambda line: _tell(line, quiet), lambda number, _: show in (None, number))
     if show is not None:
         _require_number(found, show)
