@@ -76,11 +76,10 @@ def of_each(each: int, most: int) -> Iterator[tuple[str, Settings]]:
 def compared(name: str, settings: Settings) -> tuple[int, str]:
     """The exit code of a comparison (150 if the model refuses the settings), and the text to print."""
     given = [x for pair in settings.items() for x in ("-s", "=".join(pair))]
-    done = CliRunner().invoke(main, ["crosscheck", name, "--profile", "bare", *given, "--max-seconds", "600"])
+    command = ["export", name, "--crosscheck", "--profile", "bare", *given, "--max-seconds", "600"]
+    done = CliRunner().invoke(main, command)
     if done.exit_code == 150 and "too large for Promela" in done.output:
-        done = CliRunner().invoke(
-            main, ["crosscheck", name, "--profile", "bare", *given, "--with", "rumur", "--max-seconds", "600"]
-        )
+        done = CliRunner().invoke(main, [*command, "--with", "rumur"])
     return done.exit_code, f"{name} {' '.join(given[1::2])}\n{done.output}"
 
 

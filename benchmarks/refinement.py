@@ -10,8 +10,8 @@ import argparse
 from typing import Final
 
 from isrcheck import Refined, check, refine
-from isrcheck.model.published.history import with_history
 from isrcheck.model.published.kip_320 import Kip320
+from isrcheck.model.specifications.mappings import with_history
 
 DESIGNS: Final = (
     "truncate-to-hw", "kip-101", "kip-279", "kip-320-first-try", "kip-320", "v1", "v2", "v3", "alter-isr", "kraft",

@@ -133,8 +133,8 @@ def answers_as_documented(installed: Installed, folder: Path) -> None:
     assert "--update does not rewrite the scenarios that come with isrcheck" in refused
     recorded = installed.packages / "isrcheck" / FOLDERS["kip-101"].relative_to(ROOT)
     assert "1 as recorded" in installed.run(folder, "isrcheck", "regress", recorded)
-    assert "Why must a follower not truncate" in installed.run(folder, "isrcheck", "lessons")
-    assert installed.run(folder, "isrcheck", "lessons", "7").startswith("# 7. Everybody in the ISR is dead.")
+    assert "Why must a follower not truncate" in installed.run(folder, "isrcheck", "course", "lessons")
+    assert installed.run(folder, "isrcheck", "course", "lessons", "7").startswith("# 7. Everybody in the ISR is dead.")
     (folder / "mine.py").write_text(OWN)
     assert "HOLDS" in installed.run(folder, "isrcheck", "check", "mine.py", "--quiet")
     assert installed.run(folder, "python", "-c", API) == "violated\n"

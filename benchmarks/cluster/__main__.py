@@ -1,8 +1,8 @@
 """Records runs of a real cluster with faults, and explains each run by the model `kraft`.
 
 `python -m benchmarks.cluster OUT --runs 10` keeps the data of each run (`N.json`) and its recording (`N.ndjson`) in
-OUT, and prints the answer of `isrcheck validate`. `--again` only explains the runs that are in OUT already. This needs
-Java 17, Maven, about 2 GB of memory, and half a minute for each run.
+OUT, and prints the answer of `isrcheck conform --recording`. `--again` only explains the runs that are in OUT already.
+This needs Java 17, Maven, about 2 GB of memory, and half a minute for each run.
 """
 
 from __future__ import annotations

@@ -7,17 +7,11 @@ from typing import Any, Final
 
 import click
 
+from isrcheck.checker.cli.cache import cache_options
 from isrcheck.checker.cli.exit_status import reporting_errors
+from isrcheck.checker.cli.help import BEGINNING, GROUPS, RENAMED, write_sections
 
-COMMANDS: Final = (
-    "models", "init", "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "replay", "show",
-    "graph", "scenarios", "regress", "lessons", "grade", "sweep", "export", "crosscheck", "conform", "explain",
-    "analyze", "diff", "review", "cache",
-)  # fmt: skip
-COMPILING: Final = (
-    "check", "refine", "simulate", "prove", "verify-proof", "mutate", "explore", "graph", "regress", "sweep",
-    "crosscheck", "analyze", "diff", "review", "grade", "explain", "replay", "show",
-)  # fmt: skip
+COMMANDS: Final = tuple(name for names in GROUPS.values() for name in names)
 
 
 class Commands(click.Group):
@@ -27,14 +21,25 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name in RENAMED and not ctx.resilient_parsing:
+            click.echo(f"isrcheck: isrcheck {name} is now isrcheck {RENAMED[name]}", err=True)
+            raise click.exceptions.Exit(2)
         if name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"isrcheck.checker.cli.{name.replace('-', '_')}").command
-        if name in COMPILING and not any(each.name == "no_cache" for each in command.params):
-            from isrcheck.checker.cli.cache import no_cache_option
-
-            command.params.append(no_cache_option())
+        command: click.Command = import_module(f"isrcheck.checker.cli.{name}").command
         return command
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Begin with"):
+            formatter.write_dl(list(BEGINNING.items()), col_max=40)
+        commands = {group: [(name, self._short_help(ctx, name)) for name in names] for group, names in GROUPS.items()}
+        options = [record for each in self.get_params(ctx) if (record := each.get_help_record(ctx)) is not None]
+        write_sections(formatter, {**commands, "Options": options})
+
+    def _short_help(self, ctx: click.Context, name: str) -> str:
+        command = self.get_command(ctx, name)
+        assert command is not None
+        return command.get_short_help_str(limit=200)
 
     def invoke(self, ctx: click.Context) -> Any:
         with reporting_errors():
@@ -43,6 +48,7 @@ class Commands(click.Group):
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="isrcheck", message="isrcheck %(version)s")
+@cache_options
 def main() -> None:
     """Checks models of Kafka's replication protocol, or of your own protocol, exhaustively within bounds.
 

@@ -7,50 +7,46 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from isrcheck.checker.cli.options import assignment, once
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand, headed
+from isrcheck.checker.cli.options import assignment, once, require_absent
 from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.result import Exit
 
 if TYPE_CHECKING:
-    from isrcheck.checker.analysis.result_builder import ResultBuilder
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.header import ReloadedModel
 
 
-def result_builder_of(spark: Any, dataset: Dataset, reloaded: ReloadedModel) -> ResultBuilder:
-    """The judge (`checker/analysis/result_builder.py`) that finds canonical traces in the stored levels of a dataset.
-
-    The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
-    """
-    from isrcheck.checker.analysis.result_builder import ResultBuilder
-    from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
-    from isrcheck.checker.engines.spark.dataset_queries import stored_levels
-    from isrcheck.checker.results.exploration import Exploration
-
-    levels, interpreter, system = (
-        stored_levels(spark, dataset, reloaded.system, reloaded.kernel), reloaded.interpreter, reloaded.system,
-    )  # fmt: skip
-    numbers = {label: i for i, label in enumerate(interpreter.labels)}
-    order = [numbers[t.label] for t in system.transitions]
-    paths = StoredPaths(levels, [interpreter.actors[n] for n in order])
-    return ResultBuilder(reloaded.loaded.name, interpreter, system, Exploration(), paths, order)
-
-
-@click.command("analyze", short_help="Says what is in a dataset of states.")
+@click.command("analyze", cls=HeadedCommand, short_help="Describes a dataset of states, or compares two.")
 @click.argument("folder", metavar="DIR")
 @click.option(
     "--variable", "variables", multiple=True, metavar="NAME", help="Show how NAME's values are distributed over levels."
 )
-@click.option("--diff", "other", metavar="DIR", help="Compare with another dataset: count states that only one has.")
 @click.option("--model", metavar="FILE", help="The model's file, if the model is your own.")
-@click.option("--model-b", metavar="FILE", help="The file of the other dataset's model, if the model is your own.")
-@output_options("analyze")
 @click.option("--decode", metavar="DIR", help="Write tables of states, transitions and traces in a new folder.")
-@click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it.")
-@click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
+@no_cache_option
+@headed(
+    "Comparison",
+    click.option(
+        "--diff", "other", metavar="DIR", help="Compare with another dataset: count states that only one has."
+    ),
+    click.option(
+        "--trace", is_flag=True, help="With --diff: show a shortest trace to a state that only the first has."
+    ),
+    click.option("--model-b", metavar="FILE", help="The file of the other dataset's model, if the model is your own."),
+)
+@headed(
+    "Spark",
+    click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it."),
+    click.option(
+        "--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark."
+    ),
+)
+@output_options("analyze")
 def command(
-    folder: str, variables: tuple[str, ...], other: str | None, model: str | None, model_b: str | None,
-    decode: str | None, master: str | None, conf: dict[str, str], **options: Any,
+    folder: str, variables: tuple[str, ...], other: str | None, trace: bool, model: str | None, model_b: str | None,
+    decode: str | None, **options: Any,
 ) -> None:  # fmt: skip
     """Describes the dataset in DIR: states by level, steps by action, bounds that were hit, out-degrees of states.
 
@@ -61,10 +57,13 @@ def command(
     are compared by the common variables, which both datasets have with the same kind of values. States that agree in
     the common variables count as one state.
 
-    Exit codes: 10 if --diff finds a state that only one of the two datasets has, otherwise 0.
+    With --diff and --trace it only counts the states that the first dataset has and the other has not, by level, and
+    shows a shortest trace to one of them.
+
+    Exit codes: 10 if --diff finds a state that only one of the two datasets has (with --trace, only the first), else 0.
     """
-    if model_b is not None and other is None:
-        raise click.UsageError("--model-b goes with --diff")
+    if other is None:
+        require_absent(("model_b", "trace"), "goes with --diff")
     outputs = Outputs("analyze", options)
     outputs.require_different()
     outputs.require_writable()
@@ -74,6 +73,12 @@ def command(
     from isrcheck.checker.engines.spark.session import deferred
     from isrcheck.checker.results.drawing import plotted
 
+    cluster = Cluster(master=options["master"], conf=options["conf"])
+    if trace and other is not None:
+        from isrcheck.checker.cli.diff import difference
+
+        require_absent(("variables", "decode"), "does not go with --trace")
+        difference(folder, other, outputs, (model, model_b), cluster)
     dataset = Dataset.open(folder)
     dataset.require_files()
     compared = None if other is None else Dataset.open(other)
@@ -82,7 +87,7 @@ def command(
     leaves = _leaves(dataset, variables)
     data = dataset_summary.summary(dataset)
     with deferred():
-        reloaded, spark = _ask_spark(dataset, data, leaves, model, decode, Cluster(master=master, conf=conf))
+        reloaded, spark = _ask_spark(dataset, data, leaves, model, decode, cluster)
         if compared is not None:
             _compare(spark, (dataset, compared), reloaded, model_b, data)
     outputs.print("\n".join(dataset_summary.text(data)))
@@ -132,6 +137,7 @@ def _decode(spark: Any, dataset: Dataset, reloaded: ReloadedModel, data: dict[st
 
     The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
     """
+    from isrcheck.checker.cli.diff import result_builder_of
     from isrcheck.checker.engines.spark.dataset_queries import decode
 
     builder = result_builder_of(spark, dataset, reloaded)

@@ -1,4 +1,4 @@
-"""`isrcheck cache`: shows or clears the compiled code that is kept between runs. Also makes the option `--no-cache`."""
+"""The options about compiled code that is kept between runs: `isrcheck --cache`, `--clear-cache`, and `--no-cache`."""
 
 from __future__ import annotations
 
@@ -9,36 +9,46 @@ from typing import Any
 
 import click
 
-from isrcheck.checker.kernel.code_cache import VARIABLE, objects
+from isrcheck.checker.cli.exit_status import reporting_errors
+from isrcheck.checker.cli.help import Command
 
 
-@click.command("cache", short_help="Says where compiled code is kept and how large it is, or clears it.")
-@click.option("--clear", is_flag=True, help="Delete all compiled code that is kept.")
-def command(clear: bool) -> None:
-    """Shows the folder that keeps compiled code between runs, and its size.
+def cache_options(command: Command) -> Command:
+    """Adds `--cache` and `--clear-cache` to `isrcheck` itself."""
+    about: dict[str, Any] = {"is_flag": True, "expose_value": False, "is_eager": True}
+    shown = click.option("--cache", **about, callback=_show, help="Show where compiled code is kept, and its size.")
+    cleared = click.option("--clear-cache", **about, callback=_clear, help="Delete all compiled code that is kept.")
+    return shown(cleared(command))
 
-    The folder also keeps what searches found out about large spaces: some states, and how states are stored. Later
-    searches of these spaces take less time.
 
-    By default each user has a separate folder. Code is used again only on the same kind of processor and with the same
-    version of LLVM.
+def _show(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        _kept(ctx, clear=False)
 
-    The environment variable ISRCHECK_CACHE can name another folder. If the variable is set to an empty text, compiled
-    code is neither loaded nor kept, as with --no-cache. On Windows, too, no compiled code is kept.
-    """
+
+def _clear(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        _kept(ctx, clear=True)
+
+
+def _kept(ctx: click.Context, clear: bool) -> None:
+    """Says what is kept between runs: compiled code, and what searches found out about large spaces."""
+    from isrcheck.checker.kernel.code_cache import VARIABLE, objects
     from isrcheck.checker.results.text_layout import plural
 
-    folder = objects()
-    if folder is None:
-        why = f"{VARIABLE} is empty" if VARIABLE in os.environ else "this system has no user ids"
-        click.echo(f"nothing is kept: {why}")
-        return
-    found = folder.files()
-    size = sum(about.st_size for _, about in found) / 2**20
-    if clear:
-        folder.clear()
-    words = f"{plural(len(found), 'file')}, {size:.1f} MiB of at most {folder.largest / 2**20:.0f} MiB"
-    click.echo(f"{folder.path}: {words}{', cleared' if clear else ''}")
+    with reporting_errors():
+        folder = objects()
+        if folder is None:
+            why = f"{VARIABLE} is empty" if VARIABLE in os.environ else "this system has no user ids"
+            click.echo(f"nothing is kept: {why}")
+            ctx.exit()
+        found = folder.files()
+        size = sum(about.st_size for _, about in found) / 2**20
+        if clear:
+            folder.clear()
+        words = f"{plural(len(found), 'file')}, {size:.1f} MiB of at most {folder.largest / 2**20:.0f} MiB"
+        click.echo(f"{folder.path}: {words}{', cleared' if clear else ''}")
+        ctx.exit()
 
 
 def _asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -49,6 +59,8 @@ def _asked(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @contextmanager
 def _nothing_kept() -> Iterator[None]:
     """Within this context, this process and its child processes neither load nor keep compiled code."""
+    from isrcheck.checker.kernel.code_cache import VARIABLE
+
     before = os.environ.get(VARIABLE)
     os.environ[VARIABLE] = ""
     try:
@@ -60,7 +72,7 @@ def _nothing_kept() -> Iterator[None]:
             os.environ[VARIABLE] = before
 
 
-def no_cache_option() -> Any:
-    """The option `--no-cache` of the commands in `COMPILING` (`isrcheck.checker.cli`)."""
+def no_cache_option(command: Command) -> Command:
+    """Adds the option `--no-cache`, for a command that compiles."""
     words = "Use nothing that earlier runs have kept, such as compiled code, and keep nothing for later runs."
-    return click.Option(["--no-cache"], is_flag=True, expose_value=False, callback=_asked, help=words)
+    return click.option("--no-cache", is_flag=True, expose_value=False, callback=_asked, help=words)(command)

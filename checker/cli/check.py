@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from isrcheck.checker.cli import options as completing
+from isrcheck.checker.cli.cache import no_cache_option
 from isrcheck.checker.cli.exit_status import tell
+from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.options import (
     checkpoint_options,
     checkpointing_of,
@@ -28,6 +30,7 @@ from isrcheck.checker.cli.options import (
     settings_option,
     state_store_of,
     state_store_options,
+    workers_option,
 )
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
@@ -37,13 +40,10 @@ from isrcheck.checker.results.errors import command_error
 from isrcheck.model.language.profiles import BARE
 
 if TYPE_CHECKING:
-    from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.registry.loader import LoadedModel
-    from isrcheck.checker.results.exploration import Checkpointing, StateStore
     from isrcheck.checker.results.result import Result
     from isrcheck.checker.scenarios.scenario import Scenario
     from isrcheck.checker.trace.fixed_run import FixedVersion
-    from isrcheck.model.language.fairness import Fairness
     from isrcheck.model.language.model import Model
 
 
@@ -97,82 +97,83 @@ def _once(check: Callable[[], None]) -> None:
 
 
 OF_SPARK: Final = ("master", "partitions", "spark_threshold", "checkpoint", "resume", "conf", "transitions")
+OF_LIMITS: Final = ("max_states", "max_seconds", "max_memory", "depth")
+OF_REPORT: Final = ("model", "scenario", "settings", "quiet", "plain", "fixed_versions", "fixes")
+"""Options that are not for the search. All options that are not listed here are arguments of `check`."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """The options of `isrcheck check`.
-
-    `fairness`, `cluster`, `outputs`, `checkpointing` and `state_store` each combine several options.
-    """
+    """The options of `isrcheck check`. `arguments` are those for the function `check`, by their names."""
 
     model: str | None
     scenario: str | None
     settings: dict[str, str]
-    profile: str | None
-    invariants: tuple[str, ...]
-    liveness: tuple[str, ...]
-    fairness: Fairness
-    engine: str
-    keep_going: bool
-    deadlock: bool
-    symmetry: bool
-    max_states: int | None
-    max_memory: int | None
-    max_seconds: float | None
-    workers: int | None
-    depth: int | None
-    fail_on_vacuity: bool
     quiet: bool
     plain: bool
     fixed_versions: tuple[str, ...]
     fixes: bool
-    cluster: Cluster | None
     outputs: Outputs
-    checkpointing: Checkpointing | None
-    state_store: StateStore
+    arguments: dict[str, Any]
 
 
 @fitting_options
-@click.command("check", short_help="Explores a model and reports.")
+@click.command("check", cls=HeadedCommand, short_help="Explores a model and reports violations.")
 @click.argument("model", required=False, shell_complete=completing.models)
-@click.option(
-    "--scenario",
-    metavar="NAME",
-    shell_complete=completing.scenarios,
-    help="Check a scenario: one in ./counterexamples, a shipped one, or a folder.",
-)
-@settings_option
-@profile_option
-@click.option(
-    "--invariant",
-    "invariants",
-    multiple=True,
-    metavar="NAME|TEXT",
-    shell_complete=completing.invariants,
-    help="Check only these invariants, by name or as text: 'every b: s.log[b].length < 3'.",
+@headed(
+    "What to check",
+    click.option(
+        "--scenario",
+        metavar="NAME",
+        shell_complete=completing.scenarios,
+        help="Check a scenario: one in ./counterexamples, a shipped one, or a folder.",
+    ),
+    settings_option,
+    profile_option,
+    click.option(
+        "--invariant",
+        "invariants",
+        multiple=True,
+        metavar="NAME|TEXT",
+        shell_complete=completing.invariants,
+        help="Check only these invariants, by name or as text: 'every b: s.log[b].length < 3'.",
+    ),
+    click.option("--continue", "keep_going", is_flag=True, help="Do not stop at the first violation."),
+    click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor."),
+    click.option(
+        "--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached."
+    ),
+    click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved."),
 )
 @liveness_options
-@click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True)
-@click.option("--continue", "keep_going", is_flag=True, help="Explore everything, also past violations.")
-@click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
-@click.option("--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers.")
-@output_options("check")
-@limits_options
-@click.option(
-    "--depth",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="The last level to search; 20 by default, unless --max-seconds is given.",
+@headed(
+    "Search",
+    click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True, help="The engine."),
+    click.option(
+        "--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers."
+    ),
+    workers_option,
+    no_cache_option,
 )
-@click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
-@fixed_version_option
-@click.option("--fixes", is_flag=True, help="Search for other values of single settings that prevent the violation.")
-@click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict, and actions and goals never seen; no progress.")
-@click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved.")
-@checkpoint_options
-@state_store_options
+@headed(
+    "Bounds and limits",
+    limits_options,
+    click.option(
+        "--depth",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="The last level to search; 20 by default, unless --max-seconds is given.",
+    ),
+)
+@headed(
+    "Report",
+    fixed_version_option,
+    click.option("--fixes", is_flag=True, help="Search for single settings whose change prevents the violation."),
+    click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story."),
+    click.option("--quiet", is_flag=True, help="Print only the verdict, and what was never seen; no progress."),
+)
+@output_options("check")
+@headed("Large spaces", state_store_options, checkpoint_options)
 @cluster_options
 def command(watch: bool, **options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
@@ -188,21 +189,21 @@ def command(watch: bool, **options: Any) -> None:
 def _check(options: dict[str, Any]) -> None:
     if (refusal := refusal_of_options(options["engine"], options)) is not None:
         raise click.UsageError(refusal)
+    from isrcheck.checker.results.exploration import Limits
+
+    outputs, engine = Outputs("check", options), options["engine"]
+    own = {name: options.pop(name) for name in OF_REPORT}
     spark = {name: options.pop(name) for name in OF_SPARK}
-    checkpointing = checkpointing_of(
-        options["engine"], spark["checkpoint"], spark["resume"], options.pop("checkpoint_every")
-    )
-    fairness = fairness_of(options)
-    state_store = state_store_of(options.pop("store"), options.pop("store_folder"))
-    outputs, cluster = Outputs("check", options), cluster_of(options["engine"], spark)
-    question = Question(
-        **options,
-        cluster=cluster,
-        outputs=outputs,
-        checkpointing=checkpointing,
-        state_store=state_store,
-        fairness=fairness,
-    )
+    combined = {
+        "checkpointing": checkpointing_of(
+            engine, spark["checkpoint"], spark["resume"], options.pop("checkpoint_every")
+        ),
+        "fairness": fairness_of(options),
+        "state_store": state_store_of(options.pop("store"), options.pop("store_folder")),
+        "cluster": cluster_of(engine, spark),
+        "limits": Limits(*(options.pop(name) for name in OF_LIMITS)),
+    }
+    question = Question(**own, outputs=outputs, arguments={**options, **combined})
     _require_one_question(question)
     outputs.require_different()
     scenario = None
@@ -213,7 +214,7 @@ def _check(options: dict[str, Any]) -> None:
         failure = command_error(error)
         if failure is not None:
             model = question.model or question.scenario or ""
-            outputs.write_unfinished(Unfinished(model, question.settings, question.engine, failure))
+            outputs.write_unfinished(Unfinished(model, question.settings, engine, failure))
         raise
     _deliver(question, answered, scenario)
 
@@ -223,11 +224,11 @@ def _require_one_question(question: Question) -> None:
         raise click.UsageError("Missing argument 'MODEL', or --scenario.")
     options = {
         "MODEL": question.model,
-        "--profile": question.profile,
-        "--invariant": question.invariants,
-        "--liveness": question.liveness,
-        "--continue": question.keep_going,
-        "--deadlock": question.deadlock,
+        "--profile": question.arguments["profile"],
+        "--invariant": question.arguments["invariants"],
+        "--liveness": question.arguments["liveness"],
+        "--continue": question.arguments["keep_going"],
+        "--deadlock": question.arguments["deadlock"],
     }
     given = [name for name, value in options.items() if value]
     if question.scenario is not None and given:
@@ -249,44 +250,26 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
 
     loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
     settings = settings_of(loaded.cls, loaded.name, question.settings)
-    invariants, profile, liveness = question.invariants or None, question.profile, question.liveness
-    fairness = question.fairness
+    arguments = {**question.arguments, "invariants": question.arguments["invariants"] or None}
     if scenario is not None:
-        settings, profile = {**scenario.settings, **settings}, BARE
-        invariants, liveness, fairness = scenario.invariants, scenario.liveness, scenario.fairness
+        settings, names = (
+            {**scenario.settings, **settings},
+            ("invariants", "liveness", "fairness", "keep_going", "deadlock"),
+        )
+        arguments |= {"profile": BARE} | {name: getattr(scenario, name) for name in names}
     from isrcheck.checker.analysis.check import check, resolved
 
-    loaded = loaded.with_text_conditions(invariants or ())
+    loaded = loaded.with_text_conditions(arguments["invariants"] or ())
     with blaming(loaded.source_file):
-        loaded.chosen(invariants)
-        loaded.asked(liveness)
-    _, model, _ = resolved(loaded, settings, profile)
+        loaded.chosen(arguments["invariants"])
+        loaded.asked(arguments["liveness"])
+    _, model, _ = resolved(loaded, settings, arguments["profile"])
     with blaming(loaded.source_file):
         fixed_versions = _fixed_versions(question, loaded, model)
     from isrcheck.checker.cli.progress import Watcher
-    from isrcheck.checker.results.exploration import Limits
 
     with Watcher(quiet=question.quiet) as watcher:
-        result = check(
-            loaded,
-            settings,
-            profile=profile,
-            invariants=invariants,
-            liveness=liveness,
-            fairness=fairness,
-            engine=question.engine,
-            keep_going=question.keep_going if scenario is None else scenario.keep_going,
-            deadlock=question.deadlock if scenario is None else scenario.deadlock,
-            symmetry=question.symmetry,
-            limits=Limits(question.max_states, question.max_seconds, question.max_memory, question.depth),
-            workers=question.workers,
-            fail_on_vacuity=question.fail_on_vacuity,
-            report=watcher.report,
-            stage=watcher.stage,
-            cluster=question.cluster,
-            checkpointing=question.checkpointing,
-            state_store=question.state_store,
-        )
+        result = check(loaded, settings, **arguments, report=watcher.report, stage=watcher.stage)
     if scenario is not None:
         from isrcheck.checker.scenarios.derived_files import settle
 
@@ -336,11 +319,10 @@ def _add_fix_search(result: Result, loaded: LoadedModel, question: Question) -> 
     """
     from isrcheck.checker.analysis.fix_search import search_fixes
     from isrcheck.checker.report.result_text import violated
-    from isrcheck.checker.results.exploration import Limits
 
     named = [name for name, _ in violated(result) if name in result.invariants]
     if named:
-        limits = Limits(question.max_states, question.max_seconds, question.max_memory)
+        limits = replace(question.arguments["limits"], depth=None)
         invariant_outcome = result.invariants[named[0]]
         found = search_fixes(result, named[0], loaded, limits)
         result.invariants[named[0]] = replace(invariant_outcome, fix_search=found)

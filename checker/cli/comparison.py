@@ -1,6 +1,6 @@
 """The two sides of a comparison: two models, one model at two settings or revisions, or a scenario and its control.
 
-`isrcheck diff --behaviours`: shows for each of two models a shortest behaviour that only this model has.
+`isrcheck review --behaviours`: shows for each of two models a shortest behaviour that only this model has.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from isrcheck.checker.cli import options as completing
-from isrcheck.checker.cli.options import Command, assignment, once, profile_option, seconds_of, settings_option, size_of
+from isrcheck.checker.cli.help import Command, headed
+from isrcheck.checker.cli.options import assignment, once, profile_option, seconds_of, settings_option, size_of
 from isrcheck.checker.cli.result_output import Outputs
 from isrcheck.model.language.errors import UnknownName
 
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
 
 def comparison_options(command: Command) -> Command:
     """Adds the options for the two sides of a comparison."""
-    for option in reversed(_COMPARISON):
-        command = option(command)
-    return settings_option(profile_option(command))
+    return headed("What to compare", settings_option, profile_option, *_COMPARISON)(command)
 
 
 @dataclass(frozen=True)
@@ -52,27 +51,17 @@ class ComparisonArguments:
         refs = options.pop("a_ref"), options.pop("b_ref")
         return cls(options.pop("settings"), options.pop("profile"), own, refs, options.pop("scenario"))
 
-    @property
-    def given(self) -> str | None:
-        """The first name in `names` (the options for the sides) that the user gives, or None if the user gives none."""
-        names = ("-s", "--profile", "--a-setting", "--b-setting", "--a-ref", "--b-ref", "--scenario")
-        values = (self.settings, self.profile, *self.own_settings, *self.refs, self.scenario)
-        return next((name for name, value in zip(names, values, strict=True) if value), None)
-
-    def resolved(
-        self, one: str | None, other: str | None, leaving: ExitStack, names: tuple[str, str] = ("A", "B")
-    ) -> tuple[Side, Side]:
-        """The two sides. Files from git exist until `leaving` ends. `names` are the names of the two arguments.
+    def resolved(self, one: str | None, other: str | None, leaving: ExitStack) -> tuple[Side, Side]:
+        """The two sides. Files from git exist until `leaving` ends.
 
         Raises a usage error for options that do not fit together, and `UnknownName` for unknown names and values.
         """
         if self.scenario is not None:
             return self._of_scenario(one, other)
         if one is None:
-            raise click.UsageError(f"Missing argument '{names[0]}': a model, or --scenario.")
+            raise click.UsageError("Missing argument 'OLD': a model, or --scenario.")
         if other is None and not any((*self.own_settings, *self.refs)):
-            missing = f"Missing argument '{names[1]}'"
-            raise click.UsageError(f"{missing}, or say what differs: --b-setting, --a-ref.")
+            raise click.UsageError("Missing argument 'NEW', or say what differs: --b-setting, --a-ref.")
         return self._side(0, one, leaving), self._side(1, other or one, leaving)
 
     def _side(self, i: int, spec: str, leaving: ExitStack) -> Side:
@@ -139,37 +128,27 @@ _COMPARISON: Final = (
         "--scenario",
         metavar="NAME",
         shell_complete=completing.scenarios,
-        help="Compare a scenario with its control, in place of A and B.",
+        help="Compare a scenario with its control, in place of OLD and NEW.",
     ),
     click.option(
         "--a-setting", "a_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
-        help="A setting of A alone.",
+        help="A setting of OLD alone.",
     ),
     click.option(
         "--b-setting", "b_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
-        help="A setting of B alone.",
+        help="A setting of NEW alone.",
     ),
-    click.option("--a-ref", metavar="REVISION", help="Take the file of A from a revision in git, and run it."),
-    click.option("--b-ref", metavar="REVISION", help="Take the file of B from a revision in git, and run it."),
+    click.option("--a-ref", metavar="REVISION", help="Take the file of OLD from a revision in git, and run it."),
+    click.option("--b-ref", metavar="REVISION", help="Take the file of NEW from a revision in git, and run it."),
 )  # fmt: skip
 
 
 MOST_PAIRS: Final = 2_000_000
 
 
-def inclusion_options(command: Command) -> Command:
-    """Adds the options of `isrcheck diff --behaviours`, with those of `comparison_options` and `bounds_options`."""
-    command = comparison_options(bounds_options(command))
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
-
-
 def bounds_options(command: Command) -> Command:
     """Adds the options that name the visible (compared) variables, and the limits of a comparison of behaviours."""
-    for option in reversed(_BOUNDS):
-        command = option(command)
-    return command
+    return headed("Bounds and limits", *_BOUNDS)(command)
 
 
 def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
@@ -182,50 +161,18 @@ def bounds_of(options: dict[str, Any]) -> tuple[tuple[str, ...], Bounds]:
     return visible, Bounds(most, options.pop("max_seconds"), options.pop("max_memory"))
 
 
-@dataclass(frozen=True)
-class Asked:
-    """A comparison that the command line asks for: the sides, visible variables, limits and the form of the answer."""
-
-    arguments: ComparisonArguments
-    visible: tuple[str, ...]
-    bounds: Bounds
-    plain: bool
-    quiet: bool
-
-
-def comparison_of(options: dict[str, Any]) -> Asked | None:
-    """The comparison of behaviours that the options ask for, or None without --behaviours.
-
-    Raises a usage error for an option that needs --behaviours, if --behaviours is not given.
-    """
-    wanted, arguments = options.pop("behaviours"), ComparisonArguments.of(options)
-    given = arguments.given or next((f"--{n.replace('_', '-')}" for n in options if options[n]), None)
-    if not wanted and given is not None:
-        raise click.UsageError(f"{given} goes with --behaviours")
-    if not wanted:
-        return None
-    plain, quiet = options.pop("plain"), options.pop("quiet")
-    return Asked(arguments, *bounds_of(options), plain, quiet)
-
-
-def trace_inclusion(one: str | None, other: str | None, outputs: Outputs, asked: Asked) -> NoReturn:
+def trace_inclusion(
+    arguments: tuple[Side, Side], visible: tuple[str, ...], bounds: Bounds, plain: bool, quiet: bool, outputs: Outputs
+) -> NoReturn:
     """Compares the behaviours of two models, prints and writes the result, and ends the command."""
-    outputs.require_writable()
     from isrcheck.checker.analysis.inclusion.inclusion_check import compare
     from isrcheck.checker.report.inclusion_text import headline, inclusion_text
 
-    with ExitStack() as leaving:
-        found = compare(*asked.arguments.resolved(one, other, leaving), asked.visible, asked.bounds)
-        lines = [headline(found)] if asked.quiet else inclusion_text(found, plain=asked.plain)
-        outputs.print("\n".join(lines))
-        outputs.finish(found, found.exit_code)
+    found = compare(*arguments, visible, bounds)
+    outputs.print("\n".join([headline(found)] if quiet else inclusion_text(found, plain=plain)))
+    outputs.finish(found, found.exit_code)
 
 
-_OPTIONS: Final = (
-    click.option("--behaviours", is_flag=True, help="Compare the behaviours of two models, instead of two datasets."),
-    click.option("--plain", is_flag=True, help="Show plain states instead of the story."),
-    click.option("--quiet", is_flag=True, help="Print only the outcome in one line."),
-)
 _BOUNDS: Final = (
     click.option(
         "--visible",

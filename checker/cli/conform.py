@@ -1,53 +1,76 @@
-"""`isrcheck conform`: compares a model with Kafka's own classes."""
+"""`isrcheck conform`: compares a model with a real system: with Kafka's own classes, or with a recorded run."""
 
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from isrcheck.checker.cli.options import settings_option
+from isrcheck.checker.cli import options as completing
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.explain import recording_options, validated
+from isrcheck.checker.cli.help import HeadedCommand, headed
+from isrcheck.checker.cli.options import require_absent, settings_option
 from isrcheck.checker.cli.result_output import Outputs, output_options
 
 if TYPE_CHECKING:
     from isrcheck.checker.conformance.conformance_run import Report
 
 
-@click.command("conform", short_help="Drives paths of a model through Kafka's own classes.")
-@click.argument("model")
-@click.option("--kafka", "version", metavar="VERSION", help="The version of Kafka; default: the newest known version.")
+OF_RECORDINGS: Final = ("at_most", "max_states", "max_seconds", "html")
+OF_CLASSES: Final = ("version", "scenarios", "walks", "depth", "seed", "cover", "keep_going", "coverage")
+
+
+@dataclass(frozen=True)
+class Question:
+    """The options of `isrcheck conform` about paths through Kafka's classes."""
+
+    model: str
+    settings: dict[str, str]
+    quiet: bool
+    version: str | None
+    scenarios: tuple[str, ...]
+    walks: int | None
+    depth: int
+    seed: int
+    cover: bool
+    keep_going: bool
+    coverage: str | None
+
+
+@click.command("conform", cls=HeadedCommand, short_help="Compares a model with Kafka's classes or a recorded run.")
+@click.argument("model", required=False, shell_complete=completing.models)
 @settings_option
-@click.option("--scenario", "scenarios", multiple=True, metavar="NAME", help="Drive only scenario NAME; repeatable.")
-@click.option(
-    "--walks", type=click.IntRange(min=0), metavar="N", help="N random walks; default: 100, or 0 with --scenario."
-)
-@click.option("--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps per walk.")
-@click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="The seed of the walks.")
-@click.option(
-    "--cover", is_flag=True, help="Prefer the actions driven least, and use settings that enable all actions."
-)
-@click.option("--keep-going", is_flag=True, help="Go on after a path that differs.")
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
-@click.option("--coverage", metavar="FOLDER", help="Add the coverage of Kafka's classes (JaCoCo) to this folder.")
+@no_cache_option
+@headed(
+    "Kafka's classes",
+    click.option(
+        "--kafka", "version", metavar="VERSION", help="The version of Kafka; default: the newest known version."
+    ),
+    click.option(
+        "--scenario", "scenarios", multiple=True, metavar="NAME", help="Drive only scenario NAME; repeatable."
+    ),
+    click.option(
+        "--walks", type=click.IntRange(min=0), metavar="N", help="N random walks; default: 100, or 0 with --scenario."
+    ),
+    click.option(
+        "--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps per walk."
+    ),
+    click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="The seed of the walks."),
+    click.option(
+        "--cover", is_flag=True, help="Prefer the actions driven least, and use settings that enable all actions."
+    ),
+    click.option("--keep-going", is_flag=True, help="Go on after a path that differs."),
+    click.option("--coverage", metavar="FOLDER", help="Add the coverage of Kafka's classes (JaCoCo) to this folder."),
+)
+@recording_options
 @output_options("conform")
-def command(
-    model: str,
-    version: str | None,
-    settings: dict[str, str],
-    scenarios: tuple[str, ...],
-    walks: int | None,
-    depth: int,
-    seed: int,
-    cover: bool,
-    keep_going: bool,
-    plain: bool,
-    quiet: bool,
-    coverage: str | None,
-    **options: Any,
-) -> None:
+def command(model: str | None, recording: str | None, plain: bool, **options: Any) -> None:
     """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
 
     The paths are the recorded traces of the model's scenarios, then random walks. -s changes settings of the
@@ -59,55 +82,63 @@ def command(
     version, 153 if Java or Maven is missing or has failed. Two kinds of differences leave the exit code at 0
     (docs/how-to/real-systems.md): a difference on the list of known differences, and a difference because a setting of
     the path does not describe this version of Kafka.
+
+    With --recording, looks for a behaviour of the model in which all lines of FILE occur, with hidden (unrecorded)
+    steps between them. MODEL is needed if FILE names no shipped model. Each line of FILE (docs/how-to/real-systems.md)
+    belongs to a lane, the log of one process. The order of the lines of a lane is known. The order of two lines of
+    different lanes is not known, unless one line says that it comes after the other line.
+    The answer is a story with all lines. If there is no such story, the answer is a story with as many lines as
+    possible. Then the answer also has the next line of each lane, and the reason why the line cannot happen.
+
+    Exit codes with --recording: 0 if FILE is explained, 12 if it is explained but an invariant is false in the story,
+    15 if it is not explained, 75 if the model is undefined in a state, 150 for a damaged file or an unknown name, 152
+    if a limit was reached first.
     """
     outputs = Outputs("conform", options)
+    if recording is not None:
+        require_absent(OF_CLASSES, "does not go with --recording")
+        limits = {name: options[name] for name in ("at_most", "max_states", "max_seconds")}
+        validated(outputs, recording, model, options["settings"], plain, options["quiet"], **limits)
+    require_absent(OF_RECORDINGS, "goes with --recording")
+    if model is None:
+        raise click.UsageError("Missing argument 'MODEL', or --recording.")
     outputs.require_writable()
     from isrcheck.checker.conformance.conformance_text import headline, report_text
 
-    found = _found(model, version, settings, scenarios, walks, depth, seed, cover, keep_going, quiet, coverage)
-    lines = [headline(found)] if quiet else report_text(found, plain)
+    question = Question(model, **{name: value for name, value in options.items() if name not in OF_RECORDINGS})
+    found = _found(question)
+    lines = [headline(found)] if question.quiet else report_text(found, plain)
     outputs.print("\n".join(lines))
     outputs.finish(found, found.exit_code)
 
 
-def _found(
-    model: str,
-    version: str | None,
-    texts: dict[str, str],
-    names: tuple[str, ...],
-    walks: int | None,
-    depth: int,
-    seed: int,
-    cover: bool,
-    keep_going: bool,
-    quiet: bool,
-    coverage: str | None,
-) -> Report:
+def _found(question: Question) -> Report:
     from isrcheck.checker.conformance.conformance_run import Conforming, Report, mapping_of, with_traces
     from isrcheck.checker.conformance.harness_build import NEWEST, classpath, known_version
     from isrcheck.checker.conformance.harness_process import running
     from isrcheck.checker.registry.loader import load_model_class
     from isrcheck.checker.registry.profile_settings import settings_of
 
-    loaded = load_model_class(model)
+    loaded, quiet = load_model_class(question.model), question.quiet
     mapping = mapping_of(loaded.name)
-    chosen = with_traces(loaded.name, names)
-    version = known_version(version or NEWEST)
+    chosen = with_traces(loaded.name, question.scenarios)
+    version = known_version(question.version or NEWEST)
     own = {name: values[0] for name, values in mapping.of_kafka(version).items()}
-    more = mapping.covering if cover else {}
-    settings = {**own, **mapping.walks, **more, **settings_of(loaded.cls, loaded.name, texts)}
+    more = mapping.covering if question.cover else {}
+    settings = {**own, **mapping.walks, **more, **settings_of(loaded.cls, loaded.name, question.settings)}
     known = tuple(loaded.cls(**settings).actions())
-    report = Report(loaded.name, version, settings, seed, unreached=mapping.unreached, known=known)
+    report = Report(loaded.name, version, settings, question.seed, unreached=mapping.unreached, known=known)
     jars = classpath(report.kafka, lambda line: _tell(line, quiet))
     seen = None
-    if coverage is not None:
+    if question.coverage is not None:
         from isrcheck.checker.conformance.code_coverage import Coverage, summary
 
-        seen = Coverage(Path(coverage), mapping.classes, jars, lambda line: _tell(line, quiet))
+        seen = Coverage(Path(question.coverage), mapping.classes, jars, lambda line: _tell(line, quiet))
     with running(jars, () if seen is None else seen.options) as harness:
-        run = Conforming(harness, loaded, mapping, report, keep_going, lambda line: _progress(line, quiet))
+        run = Conforming(harness, loaded, mapping, report, question.keep_going, lambda line: _progress(line, quiet))
         run.scenarios(chosen)
-        run.walks((0 if names else 100) if walks is None else walks, depth, cover)
+        walks = (0 if question.scenarios else 100) if question.walks is None else question.walks
+        run.walks(walks, question.depth, question.cover)
     if seen is not None:
         report.reached = summary(seen.report())
     return report

@@ -1,44 +1,26 @@
-"""`isrcheck crosscheck`: compares counts and verdicts with Spin and Rumur."""
+"""`isrcheck export --crosscheck`: compares counts and verdicts with Spin and Rumur."""
 
 from __future__ import annotations
 
 import tempfile
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
-
-from isrcheck.checker.cli.export import require_names
-from isrcheck.checker.cli.options import profile_option, seconds_of, settings_option, size_of
-from isrcheck.checker.cli.result_output import Outputs, output_options
+from isrcheck.checker.cli.options import model_at
+from isrcheck.checker.cli.result_output import Outputs
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
+from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
     from isrcheck.checker.export.outside_check import ToolResult
     from isrcheck.checker.results.result import Result
+    from isrcheck.model.semantics.transition_system import TransitionSystem
 
 
-@click.command("crosscheck", short_help="Compares counts and verdicts with Spin and Rumur.")
-@click.argument("model")
-@settings_option
-@profile_option
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
-@click.option(
-    "--with",
-    "tools",
-    multiple=True,
-    type=click.Choice(["spin", "rumur"]),
-    help="Compare only with this tool; may be repeated. Default: all installed tools.",
-)
-@output_options("crosscheck")
-@click.option(
-    "--max-seconds", type=seconds_of, metavar="S", help="Give up if a command of a tool takes more than S seconds."
-)
-@click.option("--max-memory", type=size_of, metavar="SIZE", default="16GiB", help="The memory that a tool may use.")
-def command(
+def crosscheck(
     model: str,
     settings: dict[str, str],
     profile: str | None,
@@ -46,17 +28,9 @@ def command(
     tools: tuple[str, ...],
     max_seconds: float | None,
     max_memory: int,
-    **options: Any,
-) -> None:
-    """Explores MODEL completely, here and with other model checkers, and compares the results.
-
-    The results are the numbers of distinct and of generated states, and whether an invariant is violated. The other
-    tools get the model as `isrcheck export` writes it, so the comparison tests the engine and not the model.
-
-    Exit codes: 0 if all results agree, 10 if results differ, 153 if a tool is missing or fails. If the search here does
-    not finish, the exit code is that of `isrcheck check`.
-    """
-    outputs = Outputs("crosscheck", options)
+    outputs: Outputs,
+) -> NoReturn:
+    """Explores a model completely here and with other tools, prints and writes a comparison, and ends the command."""
     outputs.require_writable()
     require_names(invariants)
     chosen = _tools(tools)
@@ -103,7 +77,6 @@ def _theirs(
     memory: int,
     steps: int,
 ) -> list[ToolResult]:
-    from isrcheck.checker.cli.export import traced
     from isrcheck.checker.export.outside_check import TOOLS, ToolFailed
 
     system, found = traced(model, settings, profile, invariants), []
@@ -156,3 +129,22 @@ def _data(ours: Result, found: list[ToolResult], agree: bool) -> dict[str, Any]:
             for f in found
         ],
     }
+
+
+def require_names(invariants: tuple[str, ...]) -> None:
+    """Raises `UnknownName` for an invariant that is given as text. The exported file needs a name for it."""
+    from isrcheck.model.language.text_conditions import is_condition_text
+
+    for text in filter(is_condition_text, invariants):
+        raise UnknownName(f"{text!r} has no name in the exported file; write it as an @invariant in the model's file")
+
+
+def traced(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> TransitionSystem:
+    """The transition system of a model (a name or a file) at the profile and settings of a command line."""
+    from isrcheck.checker.registry.loader import blaming, load_model_class
+    from isrcheck.model.semantics.tracing import trace
+
+    require_names(invariants)
+    loaded = load_model_class(model)
+    with blaming(loaded.source_file):
+        return trace(model_at(loaded, settings, profile), loaded.chosen(invariants or None))

@@ -1,75 +1,34 @@
-"""`isrcheck diff`: counts the states that one dataset has and another lacks, or compares behaviours of two models."""
+"""`isrcheck analyze --diff --trace`: counts the states that only one of two datasets has, and shows one."""
 
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, Final, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
-
-from isrcheck.checker.cli import options as completing
-from isrcheck.checker.cli.comparison import comparison_of, inclusion_options, trace_inclusion
-from isrcheck.checker.cli.options import assignment, once
-from isrcheck.checker.cli.result_output import Outputs, output_options
+from isrcheck.checker.cli.result_output import Outputs
 from isrcheck.checker.results.result import FORMAT, Exit
 
 if TYPE_CHECKING:
+    from isrcheck.checker.analysis.result_builder import ResultBuilder
+    from isrcheck.checker.datasets.dataset import Dataset
+    from isrcheck.checker.datasets.header import ReloadedModel
+    from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.dataset_queries import Difference
     from isrcheck.checker.results.result import Trace
 
-OF_DATASETS: Final = ("model_a", "model_b", "master", "conf")
 
+def difference(
+    one: str, other: str, outputs: Outputs, files: tuple[str | None, str | None], cluster: Cluster
+) -> NoReturn:
+    """Counts the states of the dataset `one` that `other` lacks, shows a trace to one of them, and ends the command.
 
-@click.command("diff", short_help="Says what one model or dataset has and another has not.")
-@click.argument("one", metavar="A", required=False, shell_complete=completing.models)
-@click.argument("other", metavar="B", required=False, shell_complete=completing.models)
-@inclusion_options
-@click.option("--model-a", metavar="FILE", help="The file of dataset A's model, if the model is your own.")
-@click.option("--model-b", metavar="FILE", help="The file of dataset B's model, if the model is your own.")
-@output_options("diff")
-@click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it.")
-@click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
-def command(one: str | None, other: str | None, **options: Any) -> None:
-    """Counts the states of dataset A that are not in dataset B, by level, and shows a shortest trace to one of them.
-
-    States are compared by the common variables, which both datasets have with the same kind of values. States that
-    agree in the common variables count as one state.
-
-    With --behaviours, A and B are models. Without B, both sides are A, and an option such as --b-setting or --a-ref
-    says what differs. With --scenario, the sides are a scenario and its control. The command shows a shortest behaviour
-    that only B has, and a shortest behaviour that only A has. Two behaviours differ if the visible variables
-    (--visible) change differently. Steps that change no visible variable do not count.
-
-    Exit codes: 0 if there is no difference, 10 if there is one, 152 if a limit ended the search for what only A has, or
-    the search for what only B has.
+    `files` are the files of the models of the two datasets; None for a shipped model.
     """
-    outputs = Outputs("diff", options)
-    of_datasets = {f"--{name.replace('_', '-')}": options.pop(name) for name in OF_DATASETS}
-    asked = comparison_of(options)
-    if asked is None:
-        if one is None or other is None:
-            raise click.UsageError("Missing argument 'A' or 'B': the folders of two datasets, or --behaviours.")
-        datasets(one, other, outputs, *of_datasets.values())
-    for option, value in {**of_datasets, "--plot": outputs["plot"]}.items():
-        if value:
-            raise click.UsageError(f"{option} is for datasets; take it or --behaviours away")
-    trace_inclusion(one, other, outputs, asked)
-
-
-def datasets(
-    one: str, other: str, outputs: Outputs, model_a: str | None, model_b: str | None, master: str | None,
-    conf: dict[str, str],
-) -> NoReturn:  # fmt: skip
-    """Counts the states of the dataset `one` that `other` lacks, shows a trace to one of them, and ends the command."""
-    outputs.require_different()
-    outputs.require_writable()
-    from isrcheck.checker.cli.analyze import result_builder_of
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.datasets.dataset_summary import whole
     from isrcheck.checker.datasets.header import reload_model
     from isrcheck.checker.datasets.variables import shared_variables
     from isrcheck.checker.engines.spark import dataset_queries
-    from isrcheck.checker.engines.spark.cluster import Cluster
     from isrcheck.checker.engines.spark.session import Spark, deferred
     from isrcheck.checker.results.drawing import Panel, plotted
     from isrcheck.model.language.errors import UnknownName
@@ -77,12 +36,12 @@ def datasets(
     datasets = Dataset.open(one), Dataset.open(other)
     for dataset in datasets:
         dataset.require_files()
-    reloaded_models = [reload_model(d, m) for d, m in zip(datasets, (model_a, model_b), strict=True)]
+    reloaded_models = [reload_model(d, m) for d, m in zip(datasets, files, strict=True)]
     shared = shared_variables(reloaded_models[0].system, reloaded_models[1].system)
     if not shared.variables:
         raise UnknownName(f"{one} and {other} have no variable in common")
     with deferred():
-        spark = Spark(Cluster(master=master, conf=conf))
+        spark = Spark(cluster)
         found = dataset_queries.difference(spark, *datasets, shared)
         trace = None
         if found.first is not None and found.least is not None:
@@ -133,3 +92,22 @@ def _text(data: dict[str, Any], trace: Trace | None) -> list[str]:
         *columns(((k, number(n)) for k, n in data["levels"].items()), right=(0, 1)),
     ]
     return [*lines, "", f"A shortest way to one of them, in {plural(trace.length, 'state')}", *trace_text(trace)]
+
+
+def result_builder_of(spark: Any, dataset: Dataset, reloaded: ReloadedModel) -> ResultBuilder:
+    """The judge (`checker/analysis/result_builder.py`) that finds canonical traces in the stored levels of a dataset.
+
+    The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
+    """
+    from isrcheck.checker.analysis.result_builder import ResultBuilder
+    from isrcheck.checker.engines.spark.dataset_paths import StoredPaths
+    from isrcheck.checker.engines.spark.dataset_queries import stored_levels
+    from isrcheck.checker.results.exploration import Exploration
+
+    levels, interpreter, system = (
+        stored_levels(spark, dataset, reloaded.system, reloaded.kernel), reloaded.interpreter, reloaded.system,
+    )  # fmt: skip
+    numbers = {label: i for i, label in enumerate(interpreter.labels)}
+    order = [numbers[t.label] for t in system.transitions]
+    paths = StoredPaths(levels, [interpreter.actors[n] for n in order])
+    return ResultBuilder(reloaded.loaded.name, interpreter, system, Exploration(), paths, order)

@@ -1,4 +1,4 @@
-"""`isrcheck validate`: says whether a model explains a recorded run of a real system."""
+"""`isrcheck conform --recording`: says whether a model explains a recorded run of a real system."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import sys
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
-from isrcheck.checker.cli.options import seconds_of, settings_option
-from isrcheck.checker.cli.result_output import Outputs, output_options
+from isrcheck.checker.cli.help import Command, headed
+from isrcheck.checker.cli.options import seconds_of
+from isrcheck.checker.cli.result_output import Outputs
 from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import Exit
 
@@ -21,52 +22,33 @@ if TYPE_CHECKING:
     from isrcheck.checker.trace_validation.validation_result import Answer
 
 
-@click.command("explain", short_help="Explains a recorded run of a real system by a model.")
-@click.argument("file")
-@click.option(
-    "--model", "spec", metavar="SPEC", help="The model, such as my_model.py; needed if FILE names no shipped model."
+_OPTIONS: Final = (
+    click.option("--recording", metavar="FILE", help="Validate a recorded run of a real system."),
+    click.option(
+        "--hidden",
+        "at_most",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="The largest number of hidden steps in a row; 3 by default.",
+    ),
+    click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after N states [2,000,000]."),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds."),
 )
-@settings_option
-@click.option(
-    "--hidden",
-    "at_most",
-    type=click.IntRange(min=0),
-    metavar="N",
-    help="The largest number of hidden steps in a row; 3 by default.",
-)
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after N states [2,000,000].")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
-@click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
-@click.option("--quiet", is_flag=True, help="Print only the answer in one line, and no progress.")
-@output_options("explain")
-def command(
-    file: str,
-    spec: str | None,
-    settings: dict[str, str],
-    at_most: int | None,
-    max_states: int | None,
-    max_seconds: float | None,
-    plain: bool,
-    quiet: bool,
-    **options: Any,
-) -> None:
-    """Looks for a behaviour of the model in which all lines of FILE occur, with hidden (unrecorded) steps between them.
 
-    FILE is a recording (docs/how-to/real-systems.md). Each line belongs to a lane, the log of one process. The order of
-    the lines of a lane is known. The order of two lines of different lanes is not known, unless one line says that it
-    comes after the other line.
-    The answer is a story with all lines. If there is no such story, the answer is a story with as many lines as
-    possible. Then the answer also has the next line of each lane, and the reason why the line cannot happen.
 
-    Exit codes: 0 if FILE is explained, 12 if it is explained but an invariant is false in the story, 15 if it is not
-    explained, 75 if the model is undefined in a state, 150 for a damaged file or an unknown name, 152 if a limit was
-    reached first.
-    """
-    outputs = Outputs("explain", options)
+def recording_options(command: Command) -> Command:
+    """Adds the options for the validation of a recorded run."""
+    return headed("Recorded runs", *_OPTIONS)(command)
+
+
+def validated(
+    outputs: Outputs, file: str, spec: str | None, settings: dict[str, str], plain: bool, quiet: bool, **limits: Any
+) -> NoReturn:
+    """Looks for a behaviour of the model in which all lines of a recording occur, and ends the command."""
     outputs.require_different()
     try:
         outputs.require_writable()
-        answer, loaded = _answer(file, spec, settings, at_most, max_states, max_seconds, quiet)
+        answer, loaded = _answer(file, spec, settings, **limits, quiet=quiet)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = command_error(error)
         if failure is None or failure.code == Exit.OUTPUT:
@@ -126,9 +108,9 @@ def _model(recording: Recording, spec: str | None) -> LoadedModel:
     if spec is not None:
         return load_model_class(spec)
     if recording.model is None:
-        raise DamagedFile("it does not say which model it is of; give --model")
+        raise DamagedFile("it does not say which model it is of; name the MODEL")
     if recording.model not in model_names():
-        raise DamagedFile(f"it is of {recording.model!r}, which is not a shipped model; give --model my_model.py")
+        raise DamagedFile(f"it is of {recording.model!r}, which is not a shipped model; name the MODEL: my_model.py")
     return load_model_class(recording.model)
 
 

@@ -6,12 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.model_options import model_or_scenario
-from isrcheck.checker.cli.options import model_at, specification_options
+from isrcheck.checker.cli.options import model_at, require_absent, specification_options
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.results.errors import CommandError, os_words
 from isrcheck.checker.results.result import Exit
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.report.explorer.walk import Walking
 
 
-@click.command("explore", short_help="Walks a model by hand, in a browser.")
+@click.command("explore", cls=HeadedCommand, short_help="Walks through a model by hand, in a browser.")
 @model_or_scenario
 @specification_options(None)
 @click.option(
@@ -35,16 +37,15 @@ if TYPE_CHECKING:
 @click.option(
     "--terminal", is_flag=True, help="Walk in the terminal: each line of standard input is a step or a question."
 )
+@no_cache_option
 def command(
     model: str,
     settings: dict[str, str],
     profile: str | None,
-    specification: str | None,
-    mapping: str | None,
-    specification_settings: dict[str, str],
     port: int,
     no_browser: bool,
     terminal: bool,
+    **options: Any,
 ) -> None:
     """Serves a page on which you walk through MODEL (a name, my_model.py or my_model.py:Class) step by step.
 
@@ -52,9 +53,10 @@ def command(
     into a state of the specification, and both states are shown. Each step that the specification does not allow is
     marked. The page can be reached only from this machine and only at its exact address. Ctrl-C ends the server.
     """
-    if specification is None and (mapping is not None or specification_settings):
-        raise click.UsageError(f"{'--mapping' if mapping is not None else '--spec-setting'} goes with --spec")
-    asked = None if specification is None else (specification, mapping, specification_settings)
+    specification, mapping, values = (options[name] for name in ("specification", "mapping", "specification_settings"))
+    if specification is None:
+        require_absent(("mapping", "specification_settings"), "goes with --spec")
+    asked = None if specification is None else (specification, mapping, values)
     walking = _walking(model, settings, profile, asked)
     if terminal:
         if port or no_browser:

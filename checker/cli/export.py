@@ -1,4 +1,4 @@
-"""`isrcheck export`: writes a model for another model checker."""
+"""`isrcheck export`: writes a model for another model checker, or its state graph, or compares with another checker."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.crosscheck import crosscheck, require_names, traced
+from isrcheck.checker.cli.graph import GRAPHS, graph_options, graph_text
+from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.model_options import model_or_scenario
-from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at
+from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at, require_absent, seconds_of, size_of
 from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_text
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -18,43 +23,90 @@ if TYPE_CHECKING:
     from isrcheck.model.semantics.transition_system import TransitionSystem
 
 LANGUAGES: Final = ("promela", "murphi", "tla")
+OF_GRAPHS: Final = ("around", "radius", "max_states")
+OF_COMPARISONS: Final = ("tools", "json", "max_seconds", "max_memory")
 
 
-@click.command("export", short_help="Writes a model for Spin, Rumur or TLC.")
+@click.command("export", cls=HeadedCommand, short_help="Writes a model for Spin, Rumur or TLC, or its state graph.")
 @model_or_scenario
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Export only NAME; may be repeated.")
-@liveness_options
+@click.option(
+    "--invariant", "invariants", multiple=True, metavar="NAME", help="Take only this invariant; may be repeated."
+)
 @click.option(
     "--to",
     "language",
-    type=click.Choice(LANGUAGES),
-    required=True,
-    help="The language: of Spin, Rumur (and CMurphi), or TLC.",
+    type=click.Choice((*LANGUAGES, *GRAPHS)),
+    help="For Spin (promela), Rumur and CMurphi (murphi), TLC (tla); or the state graph (dot, graphml).",
 )
 @click.option("--output", metavar="FILE", default=STDOUT, help="The file to write; - (the default) is standard output.")
+@no_cache_option
+@liveness_options
+@graph_options
+@headed(
+    "Comparison with Spin and Rumur",
+    click.option("--crosscheck", is_flag=True, help="Explore MODEL here and with other checkers, and compare."),
+    click.option(
+        "--with",
+        "tools",
+        multiple=True,
+        type=click.Choice(["spin", "rumur"]),
+        help="Compare only with this tool; may be repeated. Default: all installed tools.",
+    ),
+    output_options("export"),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up if a tool takes more than S seconds."),
+    click.option(
+        "--max-memory", type=size_of, metavar="SIZE", default="16GiB", help="The memory that a tool may use [16GiB]."
+    ),
+)
 def command(
     model: str,
     settings: dict[str, str],
     profile: str | None,
     invariants: tuple[str, ...],
-    language: str,
+    language: str | None,
     output: str,
-    **asked: Any,
+    **options: Any,
 ) -> None:
     """Writes MODEL at the given settings in another language, with a block of text for each transition.
 
     The blocks are grouped by action. With --to tla, a configuration for TLC is written beside FILE, with the ending
     .cfg. If FILE is standard output, no configuration is written. --liveness (only with --to tla) adds properties, and
     the fairness that they assume.
+
+    With --to dot or --to graphml, writes the reachable states and the steps between them. With --around, only the
+    states of a trace, and those that can be reached from them in at most --radius steps. The settings are then those of
+    the trace, unless -s changes them. States outside the model's constraints are left out, except the last state of the
+    trace. If there are more states than --max-states, nothing is written, and the exit code is 152.
+
+    With --crosscheck, explores MODEL completely, here and with other model checkers, and compares the numbers of
+    distinct and of generated states, and whether an invariant is violated. The other tools get the model as this
+    command writes it, so the comparison tests the engine and not the model. Exit codes: 0 if all results agree, 10 if
+    results differ, 153 if a tool is missing or fails. If the search here does not finish, the exit code is that of
+    `isrcheck check`.
     """
-    fairness = fairness_of(asked)
-    if asked["liveness"] and language != "tla":
+    fairness, outputs = fairness_of(options), Outputs("export", options)
+    if options["liveness"] and language != "tla":
         raise click.UsageError("--liveness goes with --to tla: Spin has fairness of processes only, and Rumur has none")
+    if language not in GRAPHS:
+        require_absent(OF_GRAPHS, "goes with --to dot or --to graphml")
+    question = (model, settings, profile, invariants)
+    if options["crosscheck"]:
+        require_absent(("language", "output"), "does not go with --crosscheck")
+        crosscheck(*question, options["tools"], options["max_seconds"], options["max_memory"], outputs)
+    require_absent(OF_COMPARISONS, "goes with --crosscheck")
+    if language is None:
+        raise click.UsageError("Missing option '--to', or --crosscheck.")
     require_writable(output)
-    if asked["liveness"]:
-        _write_tla(output, *with_properties(model, settings, profile, invariants, asked["liveness"], fairness))
-        return
-    system = traced(model, settings, profile, invariants)
+    if language in GRAPHS:
+        graph = {name: options[name] for name in OF_GRAPHS}
+        write_text(output, graph_text(*question, form=language, **graph))
+    elif options["liveness"]:
+        _write_tla(output, *with_properties(*question, options["liveness"], fairness))
+    else:
+        _write(output, language, traced(*question))
+
+
+def _write(output: str, language: str, system: TransitionSystem) -> None:
     if language == "promela":
         from isrcheck.checker.export.promela import promela
 
@@ -75,25 +127,6 @@ def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obli
     write_text(output, tla(system, obligations))
     if output != STDOUT:
         write_text(str(Path(output).with_suffix(".cfg")), configuration(system))
-
-
-def require_names(invariants: tuple[str, ...]) -> None:
-    """Raises `UnknownName` for an invariant that is given as text. The exported file needs a name for it."""
-    from isrcheck.model.language.text_conditions import is_condition_text
-
-    for text in filter(is_condition_text, invariants):
-        raise UnknownName(f"{text!r} has no name in the exported file; write it as an @invariant in the model's file")
-
-
-def traced(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> TransitionSystem:
-    """The transition system of a model (a name or a file) at the profile and settings of a command line."""
-    from isrcheck.checker.registry.loader import blaming, load_model_class
-    from isrcheck.model.semantics.tracing import trace
-
-    require_names(invariants)
-    loaded = load_model_class(model)
-    with blaming(loaded.source_file):
-        return trace(model_at(loaded, settings, profile), loaded.chosen(invariants or None))
 
 
 def with_properties(

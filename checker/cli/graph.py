@@ -1,4 +1,4 @@
-"""`isrcheck graph`: writes the states of a model and the steps between them, for tools that draw or analyse graphs."""
+"""`isrcheck export --to dot`: the states of a model and the steps between them, for tools that draw graphs."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from isrcheck.checker.cli.model_options import model_or_scenario
+from isrcheck.checker.cli.help import Command, headed
 from isrcheck.checker.cli.options import model_at
-from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_text
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
@@ -21,50 +20,47 @@ if TYPE_CHECKING:
     from isrcheck.model.language.model import Model
     from isrcheck.model.semantics.interpreter import Interpreter
 
+GRAPHS: Final = ("dot", "graphml")
 LIMIT: Final = 1000
 
 
-@click.command("graph", short_help="Writes the state graph, or the part around a trace.")
-@model_or_scenario
-@click.option(
-    "--invariant", "invariants", multiple=True, metavar="NAME", help="Mark only states that violate NAME; repeatable."
+_OPTIONS: Final = (
+    click.option("--around", metavar="FILE", help="Write only states on or near a trace (JSON of check, or ITF)."),
+    click.option(
+        "--radius", type=click.IntRange(min=0), metavar="N", help="Number of steps from the trace; 1 by default."
+    ),
+    click.option(
+        "--max-states",
+        type=click.IntRange(min=1),
+        default=LIMIT,
+        show_default=True,
+        metavar="N",
+        help="Give up if there are more than N states.",
+    ),
 )
-@click.option("--format", "form", type=click.Choice(("dot", "graphml")), default="dot", show_default=True)
-@click.option("--around", metavar="FILE", help="Write only states on or near a trace (JSON of check, or ITF).")
-@click.option("--radius", type=click.IntRange(min=0), metavar="N", help="Number of steps from the trace; 1 by default.")
-@click.option(
-    "--max-states",
-    type=click.IntRange(min=1),
-    default=LIMIT,
-    show_default=True,
-    metavar="N",
-    help="Give up if there are more than N states.",
-)
-@click.option("--output", metavar="FILE", default=STDOUT, help="The file to write; - (the default) is standard output.")
-def command(
+
+
+def graph_options(command: Command) -> Command:
+    """Adds the options for the part of the state graph to write."""
+    return headed("State graph (--to dot, --to graphml)", *_OPTIONS)(command)
+
+
+def graph_text(
     model: str,
     settings: dict[str, str],
     profile: str | None,
     invariants: tuple[str, ...],
+    *,
     form: str,
     around: str | None,
     radius: int | None,
     max_states: int,
-    output: str,
-) -> None:
-    """Writes the reachable states of MODEL and the steps between them as DOT or GraphML.
-
-    With --around it writes only the states of a trace, and the states that can be reached from them in at most --radius
-    steps. The settings are then those of the trace, unless -s changes them.
-
-    States outside the model's constraints are left out, except the last state of the trace of --around. If there are
-    more states than --max-states, nothing is written, and the exit code is 152.
-    """
+) -> str:
+    """The reachable states of a model, or those around a recorded trace, and the steps between them, as text."""
     if radius is not None and around is None:
         raise click.UsageError("--radius goes with --around")
     if profile not in (None, BARE) and around is not None:  # a scenario has set the bare defaults
         raise click.UsageError("--around has the settings of its trace; take --profile away")
-    require_writable(output)
     from isrcheck.checker.export.state_graph import TooLarge, dot, graphml, state_graph
     from isrcheck.checker.export.state_graph import around as part_around
     from isrcheck.checker.registry.loader import blaming, load_model_class
@@ -84,7 +80,7 @@ def command(
         bare = "--profile bare, " if around is None and profile_of(loaded, profile) else ""
         remedy = f"take {bare}smaller settings, a trace (--around) with a smaller --radius, or a larger --max-states"
         raise CommandError(f"{error}, too many to look at; {remedy}", Exit.LIMIT) from None
-    write_text(output, dot(graph) if form == "dot" else graphml(graph))
+    return dot(graph) if form == "dot" else graphml(graph)
 
 
 def _interpreter(loaded: LoadedModel, model: Model, invariants: tuple[str, ...]) -> Interpreter:

@@ -136,7 +136,7 @@ def _origins(home: str, text: str) -> dict[str, str]:
     return {each.name: x.module or home for x in imports for each in x.names if each.asname is None}
 
 
-@click.group("init", short_help="Begins a file of your own: a variant of a model, a new one, a scenario.")
+@click.group("init", short_help="Begins your own model, variant of a model, or scenario.")
 def command() -> None:
     """Begins a file of your own: a variant of a model, a new model, or a scenario. Each can be checked at once."""
 

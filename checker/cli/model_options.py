@@ -16,7 +16,8 @@ from isrcheck.model.language.profiles import BARE
 def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
     """Adds MODEL, `-s`, `--profile` and `--scenario` to a command. `--scenario` replaces MODEL and `--profile`.
 
-    The command is called with `model`, `settings` and `profile`. A scenario also gives `invariants` if the command has
+    The command is called with `model`, `settings` and `profile`. MODEL can be left out if the command has the option
+    `--verify` and the command line uses this option. A scenario also gives `invariants` if the command has
     the option `--invariant` and the command line does not use this option.
     """
 
@@ -24,7 +25,7 @@ def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
     def called(model: str | None, scenario: str | None, **options: Any) -> Any:
         if scenario is not None:
             model = _asked(model, scenario, options)
-        if model is None:
+        if model is None and options.get("verify") is None:
             raise click.UsageError("Missing argument 'MODEL', or --scenario.")
         return function(model=model, **options)
 

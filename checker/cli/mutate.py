@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at, seconds_of, size_of
 from isrcheck.checker.cli.result_output import Outputs, output_options
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.changes.mutation.mutation_run import Mutation
 
 
-@click.command("mutate", short_help="Takes guards away one by one: which invariant notices?")
+@click.command("mutate", cls=HeadedCommand, short_help="Mutation-tests a model: which rules do the invariants need?")
 @model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
 @liveness_options
@@ -34,20 +36,15 @@ if TYPE_CHECKING:
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a mutant after S seconds.")
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line; no progress.")
+@no_cache_option
 def command(
     model: str,
     settings: dict[str, str],
     profile: str | None,
     invariants: tuple[str, ...],
-    actions: tuple[str, ...],
-    scenarios: bool,
     show: int | None,
-    max_states: int | None,
-    max_memory: int | None,
-    max_seconds: float | None,
-    workers: int | None,
     quiet: bool,
-    **promised: Any,
+    **options: Any,
 ) -> None:
     """Makes mutants of MODEL, and checks whether an invariant is violated in each of them.
 
@@ -70,8 +67,8 @@ def command(
     invariant. A mutant is killed if it violates a property. A property is left out if it does not hold in MODEL, or if
     its premise never comes true in MODEL. The exit code is also 152 if a property has no answer within the limits.
     """
-    fairness, liveness = fairness_of(promised), promised["liveness"]
-    outputs = Outputs("mutate", promised)
+    fairness, liveness, actions = fairness_of(options), options["liveness"], options["actions"]
+    outputs = Outputs("mutate", options)
     outputs.require_writable()
     from isrcheck.checker.analysis.check import properties_of
     from isrcheck.checker.changes.mutation.further_checks import places
@@ -89,11 +86,10 @@ def command(
         instance, name = model_at(loaded, settings, profile), profile_of(loaded, profile) or BARE
         chosen_actions(instance, actions)
         properties_of(loaded, instance, liveness, fairness)
-    limits = Limits(max_states, max_seconds, max_memory)
-    asked = places(model, most=max_states) if scenarios else ()
-    question = Question(
-        model, dict(instance.settings), invariants or None, actions, name, limits, workers, asked, liveness, fairness
-    )
+    limits = Limits(options["max_states"], options["max_seconds"], options["max_memory"])
+    elsewhere = places(model, most=limits.states) if options["scenarios"] else ()
+    asked, chosen = dict(instance.settings), invariants or None
+    question = Question(model, asked, chosen, actions, name, limits, options["workers"], elsewhere, liveness, fairness)
     found = mutation(question, lambda line: _tell(line, quiet), lambda number, _: show in (None, number))
     if show is not None:
         _require_number(found, show)

@@ -11,11 +11,13 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import click
+from click.core import ParameterSource
 from click.shell_completion import CompletionItem
 
+from isrcheck.checker.cli.help import Command, headed
 from isrcheck.checker.registry.capabilities import helped
 from isrcheck.model.language.model import Model
 
@@ -118,6 +120,14 @@ def once(ctx: click.Context, param: click.Parameter, pairs: tuple[tuple[str, str
     return dict(pairs)
 
 
+def require_absent(names: tuple[str, ...], reason: str) -> None:
+    """Raises a usage error if the command line has one of these options (named as parameters). `reason` follows it."""
+    ctx = click.get_current_context()
+    for param in ctx.command.params:
+        if param.name in names and ctx.get_parameter_source(param.name) is ParameterSource.COMMANDLINE:
+            raise click.UsageError(f"{param.opts[0]} {reason}")
+
+
 settings_option = click.option(
     "-s",
     "settings",
@@ -153,6 +163,10 @@ expression_option = click.option(
     help="Show the value of an expression in each state: 's.quorum.isr'; repeatable.",
 )
 
+workers_option = click.option(
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core."
+)
+
 shipped_option = click.option("--shipped", is_flag=True, help="Take the scenarios that come with isrcheck.")
 
 
@@ -169,27 +183,18 @@ def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
 
 def checkpoint_options(command: Command) -> Command:
     """Adds the options for checkpoints. An option that is not given is None."""
-    for option in reversed(_CHECKPOINTS):
-        command = option(command)
-    return command
+    return headed("Large spaces", *_CHECKPOINTS)(command)
 
 
 def limits_options(command: Command) -> Command:
-    """Adds the options for the limits of a search, and for its number of threads."""
-    for option in reversed(_LIMITS):
-        command = option(command)
-    return command
+    """Adds the options for the limits of a search."""
+    return headed("Bounds and limits", *_LIMITS)(command)
 
 
 def specification_options(default: str | None) -> Callable[[Command], Command]:
     """Adds the options for the specification that a model should refine. `default` is the default of `--spec`."""
 
-    def added(command: Command) -> Command:
-        for option in reversed((_specification_option(default), *_SPECIFICATION)):
-            command = option(command)
-        return command
-
-    return added
+    return headed("Specification", _specification_option(default), *_SPECIFICATION)
 
 
 def _specification_option(default: str | None) -> Callable[[Command], Command]:
@@ -205,9 +210,7 @@ def _specification_option(default: str | None) -> Callable[[Command], Command]:
 
 def liveness_options(command: Command) -> Command:
     """Adds the options for liveness properties and the fairness that they assume."""
-    for option in reversed(_LIVENESS):
-        command = option(command)
-    return command
+    return headed("Liveness", *_LIVENESS)(command)
 
 
 def fairness_of(options: dict[str, Any]) -> Fairness:
@@ -223,9 +226,7 @@ def fairness_of(options: dict[str, Any]) -> Fairness:
 
 def state_store_options(command: Command) -> Command:
     """Adds the options for the place where states are stored."""
-    for option in reversed(_STATE_STORE):
-        command = option(command)
-    return command
+    return headed("Large spaces", *_STATE_STORE)(command)
 
 
 def state_store_of(store: str, folder: str | None) -> StateStore:
@@ -249,12 +250,9 @@ def fitting_options(command: click.Command) -> click.Command:
 
 def cluster_options(command: Command) -> Command:
     """Adds the options for exploring with Spark. An option that is not given is None, empty or false."""
-    for option in reversed(_CLUSTER):
-        command = option(command)
-    return command
+    return headed("Spark", *_CLUSTER)(command)
 
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 _CHECKPOINTS: Final = (
     click.option("--checkpoint", metavar="DIR", help="Keep checkpoints in a new folder (Spark: as a dataset)."),
     click.option("--resume", metavar="DIR", help="Continue from the checkpoint in a folder, and keep new ones there."),
@@ -279,7 +277,6 @@ _LIMITS: Final = (
         help="Stop before the states take more memory than SIZE: 512MB, 2GiB.",
     ),
     click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds."),
-    click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core."),
 )
 _SPECIFICATION: Final = (
     click.option("--mapping", metavar="NAME", help="The mapping to the specification, if there are several mappings."),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.model_options import model_or_scenario
-from isrcheck.checker.cli.options import model_at, seconds_of, size_of
+from isrcheck.checker.cli.options import model_at, require_absent, seconds_of, size_of
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
+from isrcheck.checker.cli.verify_proof import verified
 from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import FORMAT, Exit
 from isrcheck.model.language.profiles import BARE
@@ -21,7 +25,39 @@ if TYPE_CHECKING:
     from isrcheck.checker.results.text_layout import Ink
 
 
-@click.command("prove", short_help="Proves an invariant by induction, within bounds or without.")
+OF_PROOFS: Final = (
+    "settings", "profile", "scenario", "invariants", "k", "unbounded", "redundant", "houdini", "mutants", "certificate",
+    "every",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Question:
+    """The options of `isrcheck prove`."""
+
+    model: str
+    settings: dict[str, str]
+    profile: str | None
+    invariants: tuple[str, ...]
+    k: int | None
+    proof: str | None
+    unbounded: bool
+    redundant: bool
+    houdini: bool
+    mutants: bool
+    certificate: str | None
+    max_memory: int | None
+    max_seconds: float | None
+    every: bool
+    quiet: bool
+
+    def of_lemmas(self) -> dict[str, Any]:
+        """The options that need a proof with lemmas."""
+        names = ("unbounded", "redundant", "houdini", "mutants", "certificate")
+        return {f"--{name}": getattr(self, name) for name in names}
+
+
+@click.command("prove", cls=HeadedCommand, short_help="Proves an invariant by induction, or verifies a certificate.")
 @model_or_scenario
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Prove only NAME; may be repeated.")
 @click.option("--k", type=int, metavar="N", help="Plain k-induction, without lemmas.")
@@ -30,18 +66,36 @@ if TYPE_CHECKING:
 @click.option("--redundant", is_flag=True, help="Say which lemmas can be dropped.")
 @click.option("--houdini", is_flag=True, help="Drop lemmas that a step can break, until the rest is inductive.")
 @click.option("--mutants", is_flag=True, help="Check that the proof fails for models that lack a needed rule.")
-@click.option("--certificate", metavar="DIR", help="Write every obligation as SMT-LIB into a new folder.")
-@output_options("prove")
-@click.option(
-    "--max-memory",
-    type=size_of,
-    metavar="SIZE",
-    help="Stop before the solver takes more memory than SIZE: 512MB, 2GiB.",
-)
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
 @click.option("--all", "every", is_flag=True, help="Show every counterexample to induction.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
-def command(model: str, settings: dict[str, str], **options: Any) -> None:
+@no_cache_option
+@headed(
+    "Certificates",
+    click.option("--certificate", metavar="DIR", help="Write every obligation as SMT-LIB into a new folder."),
+    click.option("--verify", metavar="DIR", help="Verify the certificate in a folder, in place of a proof."),
+    click.option(
+        "--patience",
+        type=seconds_of,
+        default="20",
+        metavar="S",
+        help="With --verify: seconds that cvc5 gets for each obligation [20].",
+    ),
+    click.option("--z3-only", is_flag=True, help="With --verify: use only z3. cvc5 takes long for large certificates."),
+)
+@headed(
+    "Bounds and limits",
+    click.option(
+        "--max-memory",
+        type=size_of,
+        metavar="SIZE",
+        help="Stop before the solver takes more memory than SIZE: 512MB, 2GiB.",
+    ),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds."),
+)
+@output_options("prove")
+def command(
+    model: str | None, settings: dict[str, str], verify: str | None, patience: float, z3_only: bool, **options: Any
+) -> None:
     """Proves invariants of MODEL: they hold at the start, and every step keeps them.
 
     Without --profile the settings are the bare defaults, for which the shipped proofs were written.
@@ -52,55 +106,52 @@ def command(model: str, settings: dict[str, str], **options: Any) -> None:
 
     Exit codes: 0 if proved, 10 if not proved (the invariants may still hold), 12 if an invariant is
     violated, 150 for an unknown name, 152 if a limit is reached.
+
+    With --verify, checks that the files of DIR are the obligations of its proof, and that z3 finds each of them
+    unsatisfiable. MODEL and --proof are only needed if they are not shipped. If cvc5 is installed, it is asked as well.
+    It need not decide every obligation, but must not find any obligation satisfiable. The command also checks the side
+    conditions, which show that the proof is about this model. Exit codes: 0 if accepted, 10 if rejected, 150 if DIR is
+    not a certificate, or differs from the certificate that its model and proof give, 152 if a limit is reached.
     """
     outputs = Outputs("prove", options)
+    if verify is not None:
+        require_absent(OF_PROOFS, "does not go with --verify")
+        given = {name: options[name] for name in ("proof", "max_memory", "max_seconds", "quiet")}
+        verified(outputs, verify, model=model, patience=patience, z3_only=z3_only, **given)
+    require_absent(("patience", "z3_only"), "goes with --verify")
+    assert model is not None
+    question = Question(model, settings, **options)
     about = {"format": FORMAT, "prove": model, "settings": settings, "verdict": "incomplete"}
     try:
         outputs.require_writable()
-        result = _prove(model, settings, **options)
+        result = _prove(question)
     except (Exception, KeyboardInterrupt, SystemExit) as error:
         failure = command_error(error)
         if failure is not None and failure.code != Exit.OUTPUT:
             about |= {"reason": failure.message, "exit_code": failure.code}
             outputs.write_unfinished(SimpleNamespace(to_json=lambda: about))
         raise
-    _deliver(result, outputs, options["every"], options["quiet"])
+    _deliver(result, outputs, question)
 
 
-def _prove(
-    model: str,
-    settings: dict[str, str],
-    profile: str | None,
-    invariants: tuple[str, ...],
-    k: int | None,
-    proof: str | None,
-    unbounded: bool,
-    redundant: bool,
-    houdini: bool,
-    mutants: bool,
-    certificate: str | None,
-    max_memory: int | None,
-    max_seconds: float | None,
-    every: bool,
-    quiet: bool,
-) -> ProofResult:
+def _prove(question: Question) -> ProofResult:
     from isrcheck.checker.cli.progress import Watcher
     from isrcheck.checker.proofs.prove import chosen_proof
     from isrcheck.checker.registry.loader import blaming, load_model_class
     from isrcheck.checker.results.exploration import Limits
 
-    loaded = load_model_class(model)
+    loaded, k, invariants = load_model_class(question.model), question.k, question.invariants
     with blaming(loaded.source_file):
-        values = model_at(loaded, settings, profile or BARE).settings
-    limits = Limits(None, max_seconds, max_memory)
-    _require_sensible(k, proof, {"--unbounded": unbounded, "--redundant": redundant, "--houdini": houdini,
-                                 "--mutants": mutants, "--certificate": certificate})  # fmt: skip
-    chosen = None if k is not None else chosen_proof(loaded, proof, invariants)
+        values = model_at(loaded, question.settings, question.profile or BARE).settings
+    limits = Limits(None, question.max_seconds, question.max_memory)
+    _require_sensible(question)
+    chosen = None if k is not None else chosen_proof(loaded, question.proof, invariants)
+    certificate = question.certificate
     if certificate is not None and Path(certificate).exists():
         raise CommandError(f"cannot write {certificate}: it exists; name a new folder", Exit.OUTPUT)
-    with blaming(loaded.source_file), blaming(_file(proof)), Watcher(quiet=quiet) as watcher:
+    with blaming(loaded.source_file), blaming(_file(question.proof)), Watcher(quiet=question.quiet) as watcher:
         if chosen is None:
-            if unbounded or redundant or houdini or mutants or certificate:
+            if any(question.of_lemmas().values()):
                 raise CommandError(
                     f"no proof of {loaded.name} ships for these invariants; name one: --proof", Exit.UNKNOWN
                 )
@@ -110,24 +161,26 @@ def _prove(
         from isrcheck.checker.proofs.attempts import Attempt
         from isrcheck.checker.proofs.lemmas import by_lemmas
 
-        form = "unbounded" if unbounded else "bit-vectors"
+        form, redundant, houdini = (
+            "unbounded" if question.unbounded else "bit-vectors", question.redundant, question.houdini,
+        )  # fmt: skip
         attempt = Attempt(loaded, values, chosen, invariants or None, form, redundant, houdini)  # type: ignore[arg-type]
         result = by_lemmas(attempt, limits, watcher.stage)
-        if mutants and result.verdict == "proved":
+        if question.mutants and result.verdict == "proved":
             from isrcheck.checker.proofs.lemmas import try_mutants
 
             try_mutants(attempt, result, limits, watcher.stage)
         if certificate is not None:
-            _certify(certificate, model, attempt, proof, result)
+            _certify(certificate, question.model, attempt, question.proof, result)
         return result
 
 
-def _require_sensible(k: int | None, proof: str | None, others: dict[str, Any]) -> None:
-    if k is None:
+def _require_sensible(question: Question) -> None:
+    if question.k is None:
         return
-    if k < 1:
-        raise CommandError(f"--k {k} proves nothing; induction needs one state or more: --k 1", Exit.UNKNOWN)
-    given = [name for name, value in {"--proof": proof, **others}.items() if value]
+    if question.k < 1:
+        raise CommandError(f"--k {question.k} proves nothing; induction needs one state or more: --k 1", Exit.UNKNOWN)
+    given = [name for name, value in {"--proof": question.proof, **question.of_lemmas()}.items() if value]
     if given:
         raise click.UsageError(f"--k is plain induction, without lemmas; take {', '.join(given)} away")
 
@@ -147,10 +200,10 @@ def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, resul
     write(Path(folder), model, proof, attempt, result)
 
 
-def _deliver(result: ProofResult, outputs: Outputs, every: bool, quiet: bool) -> NoReturn:
+def _deliver(result: ProofResult, outputs: Outputs, question: Question) -> NoReturn:
     from isrcheck.checker.report.proof_text import report, verdict_line
 
     def text(ink: Ink) -> str:
-        return f"{verdict_line(result, ink)}\n" if quiet else report(result, ink, every)
+        return f"{verdict_line(result, ink)}\n" if question.quiet else report(result, ink, question.every)
 
     deliver(outputs, result, text)

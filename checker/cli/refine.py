@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import (
     fairness_of,
@@ -14,6 +16,7 @@ from isrcheck.checker.cli.options import (
     limits_options,
     liveness_options,
     specification_options,
+    workers_option,
 )
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.profile_settings import settings_of
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.trace.fixed_run import FixedVersion
 
 
-@click.command("refine", short_help="Says whether a model does only what a specification allows.")
+@click.command("refine", cls=HeadedCommand, short_help="Says whether a model does only what a specification allows.")
 @model_or_scenario
 @specification_options("replicated-log")
 @click.option(
@@ -40,10 +43,12 @@ if TYPE_CHECKING:
 @click.option("--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers.")
 @output_options("refine")
 @limits_options
+@workers_option
 @click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
 @fixed_version_option
 @click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict and the changes that are not allowed; no progress.")
+@no_cache_option
 def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **asked: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and compares each of its steps with a specification.
 

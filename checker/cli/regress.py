@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.options import meant, seconds_of, shipped_option
 from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.errors import CommandError, command_error
@@ -99,7 +101,7 @@ class Regressions:
         return Verdicts(cases, self.exit_code, {}, "isrcheck regress", _total(self.outcomes))
 
 
-@click.command("regress", short_help="Derives scenarios again and explains what has changed.")
+@click.command("regress", cls=HeadedCommand, short_help="Checks scenarios again and explains what has changed.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @shipped_option
 @click.option("--update", is_flag=True, help="Rewrite the generated files after showing the difference.")
@@ -107,6 +109,7 @@ class Regressions:
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a scenario after N states.")
 @click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a scenario after S seconds.")
+@no_cache_option
 def command(
     paths: tuple[str, ...],
     shipped: bool,

@@ -1,15 +1,18 @@
-"""`isrcheck replay`: says whether the model allows a recorded trace."""
+"""`isrcheck replay`: says whether the model allows a recorded trace, and shows the trace."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.options import expression_option, fixed_version_option, settings_option
-from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_json
+from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import FORMAT, Exit
@@ -21,7 +24,7 @@ if TYPE_CHECKING:
     from isrcheck.model.semantics.interpreter import Interpreter
 
 
-@click.command("replay", short_help="Re-checks a recorded trace step by step.")
+@click.command("replay", cls=HeadedCommand, short_help="Replays a recorded trace and shows it step by step.")
 @click.argument("file")
 @click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
 @settings_option
@@ -31,54 +34,72 @@ if TYPE_CHECKING:
 @expression_option
 @click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
 @click.option("--quiet", is_flag=True, help="Print only whether each trace is valid.")
-@click.option("--json", "json_path", metavar="FILE", help="Write the outcome as JSON; - is standard output.")
+@output_options("replay")
+@no_cache_option
 def command(
     file: str,
     spec: str | None,
     settings: dict[str, str],
     invariant: str | None,
-    expect_violation: bool,
-    plain: bool,
-    quiet: bool,
-    json_path: str | None,
     fixed_versions: tuple[str, ...],
     expressions: tuple[str, ...],
+    **options: Any,
 ) -> None:
-    """Re-checks the traces of FILE (JSON of `check`, or ITF) with the model's own methods.
+    """Replays the traces of FILE (JSON of `check`, or ITF) with the model's own methods, and shows them as stories.
 
     The file never chooses which code runs: its model is one of the shipped ones, or is given by --model.
+
+    Exit codes: 10 if the model does not allow a trace. Otherwise the code of the failure that a trace ends in: 12 for a
+    violated invariant, 13 for a violated property, 11 for a deadlock, 75 if the model cannot be evaluated. 0 if no
+    trace ends in its recorded failure, or with --expect-violation if every trace does.
     """
-    about: dict[str, Any] = {
-        "format": FORMAT,
-        "replay": file,
-        "model": None,
-        "settings": {},
-        "reason": None,
-        "traces": [],
-    }
-    failure: CommandError | None = None
+    outputs = Outputs("replay", options)
+    outputs.require_different()
+    about: dict[str, Any] = {"format": FORMAT, "replay": file, "model": None, "settings": {}, "reason": None}
     try:
-        require_writable(json_path)
+        outputs.require_writable()
         interpreter, replayed = replayed_file(file, spec, settings, invariant, about, fixed_versions)
-        code = _exit_code(replayed, expect_violation)
         values = [values_along(interpreter, each, expressions) for each in replayed]
-        about["traces"] = [
+    except (Exception, KeyboardInterrupt, SystemExit) as error:
+        failure = command_error(error)
+        if failure is not None and failure.code != Exit.OUTPUT:
+            about |= {"traces": [], "reason": failure.message, "exit_code": failure.code}
+            outputs.write_unfinished(SimpleNamespace(to_json=lambda: about))
+        raise
+    code = _exit_code(replayed, options["expect_violation"])
+    outputs.print("\n".join([*shown(replayed, options["plain"], options["quiet"]), *values_text(replayed, values)]))
+    outputs.finish(_contents(file, about, interpreter, replayed, values, code), code)
+
+
+def _contents(
+    file: str,
+    about: dict[str, Any],
+    interpreter: Interpreter,
+    replayed: list[Replayed],
+    values: list[dict[str, list[str]]],
+    code: int,
+) -> Any:
+    """The outputs of a replay."""
+
+    def to_json() -> dict[str, Any]:
+        traces = [
             each.to_json() | ({"expressions": along} if along else {})
             for each, along in zip(replayed, values, strict=True)
         ]
-    except (Exception, KeyboardInterrupt, SystemExit) as error:
-        failure = command_error(error)
-        if failure is None:
-            raise
-        code, about["reason"] = failure.code, failure.message
-    else:
-        lines = [*shown(replayed, plain, quiet), *values_text(replayed, values)]
-        click.echo("\n".join(lines), err=json_path == STDOUT)
-    if json_path is not None and code != Exit.OUTPUT:
-        write_json(json_path, {**about, "exit_code": code})
-    if failure is not None:
-        raise failure
-    raise click.exceptions.Exit(code)
+        return about | {"traces": traces, "exit_code": code}
+
+    def to_html() -> str:
+        from isrcheck.checker.report.pages.trace_data import shown_page
+
+        return shown_page(file, about["model"], interpreter, replayed)
+
+    def to_svg() -> str:
+        from isrcheck.checker.report.pages.spacetime_diagram import picture
+        from isrcheck.checker.report.pages.trace_data import shown_stories
+
+        return picture(shown_stories(interpreter, replayed)["1"])
+
+    return SimpleNamespace(to_json=to_json, to_html=to_html, to_svg=to_svg)
 
 
 def shown(replayed: list[Replayed], plain: bool, quiet: bool) -> list[str]:

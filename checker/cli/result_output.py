@@ -10,10 +10,11 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from isrcheck.checker.cli.help import Command, headed
 from isrcheck.checker.cli.output_files import (
     STDOUT,
     plot_file,
@@ -29,21 +30,19 @@ from isrcheck.checker.results.result import Exit
 if TYPE_CHECKING:
     from isrcheck.checker.results.text_layout import Ink
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 PICTURES = {"svg": svg_file, "plot": plot_file}
 """The outputs whose files must have one of a few endings."""
 
 
 def output_options(name: str) -> Callable[[Command], Command]:
     """Adds the options for the outputs that can show the results of the command `name`."""
+    return headed("Output", *map(_option, outputs_of(name)))
 
-    def added(command: Command) -> Command:
-        for each in reversed(outputs_of(name)):
-            about: dict[str, Any] = {"metavar": "FILE", "type": PICTURES.get(each.name, str)}
-            command = click.option(each.option, help=each.help, **about if each.is_file else {"is_flag": True})(command)
-        return command
 
-    return added
+def _option(output: Output) -> Callable[[Command], Command]:
+    if not output.is_file:
+        return click.option(output.option, is_flag=True, help=output.help)
+    return click.option(output.option, metavar="FILE", type=PICTURES.get(output.name, str), help=output.help)
 
 
 class Outputs:

@@ -5,43 +5,51 @@ from __future__ import annotations
 import sys
 from contextlib import ExitStack
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Final
 
 import click
 
 from isrcheck.checker.cli import options as completing
-from isrcheck.checker.cli.comparison import ComparisonArguments, bounds_of, bounds_options, comparison_options
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.comparison import (
+    ComparisonArguments,
+    bounds_of,
+    bounds_options,
+    comparison_options,
+    trace_inclusion,
+)
+from isrcheck.checker.cli.help import HeadedCommand, headed
+from isrcheck.checker.cli.options import require_absent
 from isrcheck.checker.cli.result_output import Outputs, output_options
 
+OF_REVIEWS: Final = ("max_states", "no_scenarios", "mutate", "prove", "markdown", "html")
 
-@click.command("review", short_help="Says what a change of a model changes, on one page.")
+
+@click.command("review", cls=HeadedCommand, short_help="Shows the effects of a change of a model, on one page.")
 @click.argument("old", metavar="OLD", required=False, shell_complete=completing.models)
 @click.argument("new", metavar="NEW", required=False, shell_complete=completing.models)
 @comparison_options
-@bounds_options
-@click.option(
-    "--max-states",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Leave a question open if it needs more than N states.",
-)
 @click.option("--no-scenarios", is_flag=True, help="Do not check the recorded scenarios.")
 @click.option(
     "--mutate", is_flag=True, help="Mutate changed actions, and show mutants that no invariant or property detects."
 )
 @click.option("--prove", is_flag=True, help="Say whether the proof of each version succeeds.")
-@output_options("review")
+@click.option("--behaviours", "only_behaviours", is_flag=True, help="Only compare the behaviours of the two models.")
+@click.option("--plain", is_flag=True, help="With --behaviours: show plain states instead of the story.")
 @click.option("--quiet", is_flag=True, help="Print only the first three lines; no progress.")
-def command(
-    old: str | None,
-    new: str | None,
-    max_states: int | None,
-    no_scenarios: bool,
-    mutate: bool,
-    prove: bool,
-    quiet: bool,
-    **options: Any,
-) -> None:
+@no_cache_option
+@headed(
+    "Bounds and limits",
+    bounds_options,
+    click.option(
+        "--max-states",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Leave a question open if it needs more than N states.",
+    ),
+)
+@output_options("review")
+def command(old: str | None, new: str | None, only_behaviours: bool, plain: bool, quiet: bool, **options: Any) -> None:
     """Shows what differs between two versions of a model, and the effects of the differences.
 
     OLD and NEW are two models, or one model with different settings (--b-setting) or at different revisions in git
@@ -51,25 +59,32 @@ def command(
 
     Exit codes: 0 if everything that held still holds, 12 if an invariant that held (or is new) is violated, 13 if a
     property that held (or is new) is violated, 75 if a model cannot be evaluated, 152 if a question stays open.
+
+    With --behaviours, shows only a shortest behaviour that only NEW has, and a shortest behaviour that only OLD has.
+    Two behaviours differ if the visible variables (--visible) change differently. Steps that change no visible variable
+    do not count. Exit codes: 0 if there is no difference, 10 if there is one, 152 if a limit ended one of the searches.
     """
     outputs = Outputs("review", options)
     outputs.require_different()
     outputs.require_writable()
-    arguments = ComparisonArguments.of(options)
+    arguments, (visible, bounds) = ComparisonArguments.of(options), bounds_of(options)
+    if only_behaviours:
+        require_absent(OF_REVIEWS, "does not go with --behaviours")
+        with ExitStack() as leaving:
+            pair = arguments.resolved(old, new, leaving)
+            trace_inclusion(pair, visible, bounds, plain, quiet, outputs)
+    require_absent(("plain",), "goes with --behaviours")
     from isrcheck.checker.changes.review import review_formats
     from isrcheck.checker.changes.review.change_review import Wanted, review
-    from isrcheck.checker.changes.review.review_formats import review_page
-    from isrcheck.checker.changes.review.review_sections import sections
+    from isrcheck.checker.changes.review.review_formats import review_page, sections
     from isrcheck.checker.changes.review.review_summary import review_summary
     from isrcheck.checker.results.exploration import Limits
 
-    visible, bounds = bounds_of(options)
-    limits = Limits(states=max_states, seconds=bounds.seconds, memory=bounds.memory)
-    wanted = Wanted(visible, bounds, limits, not no_scenarios, mutate, prove)
+    limits = Limits(states=options["max_states"], seconds=bounds.seconds, memory=bounds.memory)
+    wanted = Wanted(visible, bounds, limits, not options["no_scenarios"], options["mutate"], options["prove"])
     with ExitStack() as leaving:
-        found = review(*arguments.resolved(old, new, leaving, ("OLD", "NEW")), wanted, lambda text: _tell(text, quiet))
-        lines = list(review_summary(found)) if quiet else review_formats.text(found)
-        outputs.print("\n".join(lines))
+        found = review(*arguments.resolved(old, new, leaving), wanted, lambda text: _tell(text, quiet))
+        outputs.print("\n".join(review_summary(found) if quiet else review_formats.text(found)))
         contents = SimpleNamespace(
             to_json=found.to_json,
             to_markdown=lambda: review_formats.markdown(found),

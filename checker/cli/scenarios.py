@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,6 +13,10 @@ from isrcheck.checker.cli.options import meant, settings_option, shipped_option
 
 if TYPE_CHECKING:
     from isrcheck.checker.scenarios.scenario import Scenario
+
+
+WIDTH: Final = 100
+"""The columns of the list."""
 
 
 class ListOrNew(click.Command):
@@ -25,7 +30,7 @@ class ListOrNew(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
-@click.command("scenarios", cls=ListOrNew, short_help="Lists scenarios: model, expectation, title; begins a new one.")
+@click.command("scenarios", cls=ListOrNew, short_help="Lists scenarios, or begins a new one.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @shipped_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
@@ -36,7 +41,6 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
     scenarios that come with isrcheck are listed. `isrcheck scenarios new NAME --model MODEL` begins a new scenario; see
     `isrcheck scenarios new --help`.
     """
-    from isrcheck.checker.results.text_layout import columns
     from isrcheck.checker.scenarios.collection import folders
     from isrcheck.checker.scenarios.scenario import read
 
@@ -44,7 +48,7 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([described(scenario) for scenario in found], indent=1))
     else:
-        click.echo("\n".join(columns(((s.name, s.model, expected(s), s.title) for s in found), indent="")))
+        click.echo("\n".join(_listing(found)))
 
 
 @click.command("new")
@@ -52,7 +56,7 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
 @click.option("--model", required=True, metavar="MODEL", help="A name, my_model.py or my_model.py:Class.")
 @settings_option
 @click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
-@click.option("--continue", "keep_going", is_flag=True, help="Explore everything, also past violations.")
+@click.option("--continue", "keep_going", is_flag=True, help="Do not stop at the first violation.")
 @click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
 @click.option(
     "--in", "group", metavar="DIR", help="Where to create the folder; by default beside other scenarios of MODEL."
@@ -90,6 +94,19 @@ def new(
     scenario = begin(folder, model, asked, settings_of(loaded.cls, loaded.name, settings))
     click.echo(f"{folder}: {expected(scenario)}")
     click.echo(f"write title, source, story and control in {folder / FILE}; then: isrcheck regress {folder} --update")
+
+
+def _listing(scenarios: list[Scenario]) -> list[str]:
+    """Two lines or more about each scenario: name, model and verdict, with the states of the shortest trace; title."""
+    from isrcheck.checker.results.text_layout import columns, plural
+
+    verdicts = [
+        f"{each.expect}, {plural(min(each.lengths.values()), 'state')}" if each.lengths else each.expect
+        for each in scenarios
+    ]
+    heads = columns([(s.name, s.model, verdict) for s, verdict in zip(scenarios, verdicts, strict=True)], indent="")
+    titles = [textwrap.wrap(each.title, WIDTH, initial_indent="  ", subsequent_indent="  ") for each in scenarios]
+    return [line for head, title in zip(heads, titles, strict=True) for line in (head, *title)]
 
 
 def expected(scenario: Scenario) -> str:

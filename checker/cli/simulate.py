@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import seconds_of
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 DEPTH: Final = 100
 
 
-@click.command("simulate", short_help="Walks at random through a model that is too large to explore.")
+@click.command("simulate", cls=HeadedCommand, short_help="Walks at random through a model too large to explore.")
 @model_or_scenario
 @click.option(
     "--invariant",
@@ -48,6 +50,7 @@ DEPTH: Final = 100
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core.")
 @output_options("simulate")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
+@no_cache_option
 def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> None:
     """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it finds.
 

@@ -11,6 +11,8 @@ from typing import Any, Final
 import click
 
 from isrcheck.checker.analysis.sweep.matrix import Cell
+from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.options import assignment, once, size_of
 from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.result import FORMAT, Exit
@@ -22,7 +24,7 @@ The exit code of the command is the first code in this order that a check has.
 """
 
 
-@click.command("sweep", short_help="Checks a matrix of models, settings and invariants.")
+@click.command("sweep", cls=HeadedCommand, short_help="Checks a matrix of models, settings and invariants.")
 @click.argument("file", metavar="FILE")
 @output_options("sweep")
 @click.option(
@@ -34,6 +36,7 @@ The exit code of the command is the first code in this order that a check has.
 @click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
 @click.option("--master", metavar="URL", help="Run the checks as tasks of Spark at this address (local[*], yarn, ...).")
 @click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
+@no_cache_option
 def command(
     file: str, results: str | None, axes: str | None, workers: int | None, master: str | None, conf: dict[str, str],
     **options: Any,

@@ -1,15 +1,12 @@
-"""`isrcheck verify-proof`: checks a certificate with z3 and, if it is installed, cvc5."""
+"""`isrcheck prove --verify`: checks a certificate with z3 and, if it is installed, cvc5."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
-
-from isrcheck.checker.cli.options import seconds_of, size_of
-from isrcheck.checker.cli.result_output import Outputs, output_options
+from isrcheck.checker.cli.result_output import Outputs
 from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import Exit
 
@@ -17,30 +14,8 @@ if TYPE_CHECKING:
     from isrcheck.checker.proofs.certificates import Verified
 
 
-@click.command("verify-proof", short_help="Checks a certificate that `prove` wrote.")
-@click.argument("folder")
-@click.option("--model", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
-@click.option("--proof", metavar="SPEC", help="The proof, if it is not a shipped one: my_proof.py.")
-@click.option("--patience", type=seconds_of, default="20", help="Seconds that cvc5 gets for each obligation.")
-@click.option("--z3-only", is_flag=True, help="Use only z3: cvc5 takes long for large certificates.")
-@output_options("verify-proof")
-@click.option(
-    "--max-memory", type=size_of, metavar="SIZE", help="Stop before z3 takes more memory than SIZE: 512MB, 2GiB."
-)
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
-@click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
-def command(folder: str, quiet: bool, **options: Any) -> None:
-    """Checks that the files of FOLDER are the obligations of its proof, and that z3 finds each of them unsatisfiable.
-
-    An obligation is a formula that must be unsatisfiable for the proof to be valid. If cvc5 is installed, it is asked
-    as well, unless --z3-only is given. cvc5 need not decide every obligation, but must not find any obligation
-    satisfiable. The command also checks the side conditions of the proof. They show that the proof is about this model.
-
-    Exit codes: 0 if accepted, 10 if rejected (an obligation is satisfiable, z3 does not decide an obligation, or a side
-    condition fails), 150 if FOLDER is no certificate, or differs from the certificate that its model and proof give,
-    152 if a limit is reached.
-    """
-    outputs = Outputs("verify-proof", options)
+def verified(outputs: Outputs, folder: str, *, quiet: bool, **options: Any) -> NoReturn:
+    """Verifies the certificate in a folder, prints and writes the outcome, and ends the command."""
     try:
         outputs.require_writable()
         found = _verify(folder, quiet, **options)

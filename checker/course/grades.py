@@ -56,7 +56,7 @@ def grade(exercise: Exercise, answer: Path) -> Grade:
     if exercise.pair is not None:
         return Grade(exercise, tuple(paired(exercise.pair, answer)))
     if not str(answer).endswith(".py"):
-        how = f"isrcheck grade {exercise.name} --start my_answer.py"
+        how = f"isrcheck course grade {exercise.name} --start my_answer.py"
         raise UnknownName(f"{answer} is no Python file; begin with: {how}")
     gap = _gap_alone(exercise, answer)
     # If an answer changes more than the gap, its checks say nothing about the exercise, so they are left out.
@@ -69,7 +69,7 @@ def _gap_alone(exercise: Exercise, answer: Path) -> Criterion:
     start, text = exercise.starts()[""], answer.read_text(encoding="utf-8")
     others = changed(start, text, answer.name, exercise.gap, models)
     others += assigning(text, answer.name)
-    remedy = f"begin again with: isrcheck grade {exercise.name} --start FILE"
+    remedy = f"begin again with: isrcheck course grade {exercise.name} --start FILE"
     title = f"only {' and '.join(exercise.gap)} and helpers of it are written"
     return Criterion(title, not others, tuple(others) + ((remedy,) if others else ()))
 

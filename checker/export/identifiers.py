@@ -16,6 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 from isrcheck.model.language.domains import a_or_an
 from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.semantics.expressions import Expression, Leaf, evaluate, topological
+from isrcheck.model.semantics.operators import OPERATORS, filled
 from isrcheck.model.semantics.transition_system import Transition, TransitionSystem
 
 Text = TypeVar("Text")
@@ -76,6 +77,26 @@ def inlined(root: Expression, spell: Callable[[Expression, list[Text]], Text], l
             return None
         texts[node] = spell(node, [texts[a] for a in node.arguments])
     return texts[root]
+
+
+# --- operators ------------------------------------------------------------------------------------------------------
+
+
+def applied(form: str, arguments: Sequence[str]) -> str:
+    """The text of an operator's form (`Operator`) with these arguments."""
+    text = filled(form, *arguments)
+    return text if "{" in form else f"({text})"
+
+
+def as_numbers(node: Expression, texts: Sequence[str], number: Callable[[str], str]) -> list[str]:
+    """The texts of a node's arguments. If an argument is a flag where a number is wanted, `number` changes its text."""
+    takes = OPERATORS[node.operator].takes
+    wanted = [takes[min(i, len(takes) - 1)] for i in range(len(texts))]
+    alike = {a.kind for a, kind in zip(node.arguments, wanted, strict=True) if kind == "any"}
+    return [
+        number(text) if a.kind == "flag" and (kind == "number" or (kind == "any" and len(alike) > 1)) else text
+        for text, a, kind in zip(texts, node.arguments, wanted, strict=True)
+    ]
 
 
 # --- identifiers ----------------------------------------------------------------------------------------------------

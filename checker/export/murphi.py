@@ -7,11 +7,13 @@ values in its local variables.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from isrcheck.checker.export.identifiers import (
     Spelled,
+    applied,
+    as_numbers,
     by_action,
     heading,
     identifiers,
@@ -22,6 +24,7 @@ from isrcheck.checker.export.identifiers import (
 )
 from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.semantics.expressions import FALSE, TRUE, Expression, Leaf, and_, not_
+from isrcheck.model.semantics.operators import OPERATORS, complete
 from isrcheck.model.semantics.transition_system import Predicate, Transition, TransitionSystem
 
 KEYWORDS: Final = """
@@ -188,51 +191,41 @@ class _Murphi:
             return self._leaf(node.value)
         if isinstance(node.value, int):
             return self._constant(node.kind, node.value)
-        if any(a.kind == "set" for a in node.arguments) or node.kind == "set":
-            return self._of_sets(node, arguments)
-        texts = [a[0] for a in arguments]
-        if node.operator not in ("not", "and", "or", "if") and len({a.kind == "flag" for a in node.arguments}) > 1:
-            texts = [_number(t) if a.kind == "flag" else t for t, a in zip(texts, node.arguments, strict=True)]
-        if node.operator in ("add", "subtract", "multiply", "le"):
-            texts = [_number(t) if a.kind == "flag" else t for t, a in zip(texts, node.arguments, strict=True)]
-        if node.operator == "not":
-            return (f"!{texts[0]}",)
-        if node.operator == "if":
-            return (f"({texts[0]} ? {texts[1]} : {texts[2]})",)
-        return ("(" + f" {_INFIX[node.operator]} ".join(texts) + ")",)
+        return _FORMS[node.operator](self, node, arguments)
 
-    def _of_sets(self, node: Expression, arguments: list[Parts]) -> Parts:
-        match node.operator, arguments:
-            case "only", [(broker,)]:
-                return tuple(f"({broker} = {i})" for i in range(self.brokers))
-            case "has", [members, (broker,)]:
-                of = node.arguments[1]
-                if of.low == of.high:
-                    return (members[of.low],)
-                return (_any([f"(({broker} = {i}) & {m})" for i, m in enumerate(members)]),)
-            case "size", [members]:
-                return ("(" + " + ".join(map(_number, members)) + ")",)
-            case "if", [(condition,), yes, no]:
-                return tuple(f"({condition} ? {a} : {b})" for a, b in zip(yes, no, strict=True))
-            case "eq", [a, b]:
-                return (_all([f"({x} = {y})" for x, y in zip(a, b, strict=True)]),)
-            case "subset", [a, b]:
-                return (_all([f"(!{x} | {y})" for x, y in zip(a, b, strict=True)]),)
-            case "union" | "intersection" | "difference" as operator, [a, b]:
-                form = {"union": "({} | {})", "intersection": "({} & {})", "difference": "({} & !{})"}[operator]
-                return tuple(form.format(x, y) for x, y in zip(a, b, strict=True))
-        raise NotImplementedError(node.operator)
+    def _only(self, node: Expression, arguments: list[Parts]) -> Parts:
+        ((broker,),) = arguments
+        return tuple(f"({broker} = {i})" for i in range(self.brokers))
+
+    def _has(self, node: Expression, arguments: list[Parts]) -> Parts:
+        (members, (broker,)), of = arguments, node.arguments[1]
+        if of.low == of.high:
+            return (members[of.low],)
+        return (_any([f"(({broker} = {i}) & {m})" for i, m in enumerate(members)]),)
+
+    def _size(self, node: Expression, arguments: list[Parts]) -> Parts:
+        (members,) = arguments
+        return ("(" + " + ".join(map(_number, members)) + ")",)
 
 
-_INFIX: Final = {
-    "and": "&",
-    "or": "|",
-    "eq": "=",
-    "le": "<=",
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-}
+def _by_form(form: str) -> Callable[[_Murphi, Expression, list[Parts]], Parts]:
+    """The form with the arguments; for sets, the form for each member with the members of the arguments."""
+
+    def parts(of: _Murphi, node: Expression, arguments: list[Parts]) -> Parts:
+        if not any(x.kind == "set" for x in node.arguments):
+            return (applied(form, as_numbers(node, [text for (text,) in arguments], _number)),)
+        given = [a if x.kind == "set" else a * of.brokers for a, x in zip(arguments, node.arguments, strict=True)]
+        members = tuple(applied(form, each) for each in zip(*given, strict=True))
+        return members if node.kind == "set" else (_all(members),)
+
+    return parts
+
+
+_FORMS: Final = complete(
+    "Murphi (checker/export/murphi.py)",
+    {x.name: _by_form(x.murphi) for x in OPERATORS.values() if x.murphi is not None}
+    | {"has": _Murphi._has, "only": _Murphi._only, "size": _Murphi._size},
+)
 
 
 def _number(flag: str) -> str:

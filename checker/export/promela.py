@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from isrcheck.checker.export.identifiers import (
+    applied,
     by_action,
     heading,
     identifiers,
@@ -23,6 +24,7 @@ from isrcheck.checker.export.identifiers import (
 )
 from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.semantics.expressions import FALSE, TRUE, Expression, Leaf, and_, not_
+from isrcheck.model.semantics.operators import OPERATORS, complete
 from isrcheck.model.semantics.transition_system import Predicate, Transition, TransitionSystem
 
 KEYWORDS: Final = """
@@ -165,15 +167,7 @@ class _Promela:
             return self.names[node.value.index]
         if isinstance(node.value, int):
             return str(node.value)
-        if node.operator == "has":
-            return _has(arguments[0], arguments[1], node.arguments[1])
-        if node.operator == "only":
-            shift = f"(1 << {arguments[0]})"
-            return f"({arguments[0]} < 0 -> 0 : {shift})" if node.arguments[0].low < 0 else shift
-        if node.operator == "size":
-            count = node.arguments[0].high.bit_length()
-            return "(" + " + ".join(f"(({arguments[0]} >> {i}) & 1)" for i in range(count)) + ")"
-        return _FORMS[node.operator](arguments)
+        return _FORMS[node.operator](node, arguments)
 
 
 def _broken(predicate: Predicate) -> Expression:
@@ -181,30 +175,33 @@ def _broken(predicate: Predicate) -> Expression:
     return not_(and_(predicate.holds, not_(predicate.failure)))
 
 
-def _has(members: str, broker: str, of: Expression) -> str:
-    bit = f"(({members} >> {broker}) & 1)"
-    return f"({broker} < 0 -> 0 : {bit})" if of.low < 0 else bit
+def _has(node: Expression, arguments: list[str]) -> str:
+    members, broker = arguments
+    return _unless_none(node.arguments[1], broker, f"(({members} >> {broker}) & 1)")
 
 
-def _joined(infix: str) -> Callable[[list[str]], str]:
-    return lambda a: "(" + f" {infix} ".join(a) + ")"
+def _only(node: Expression, arguments: list[str]) -> str:
+    return _unless_none(node.arguments[0], arguments[0], f"(1 << {arguments[0]})")
 
 
-_FORMS: Final[dict[str, Callable[[list[str]], str]]] = {
-    "not": lambda a: f"!{a[0]}",
-    "and": _joined("&&"),
-    "or": _joined("||"),
-    "eq": _joined("=="),
-    "le": _joined("<="),
-    "add": _joined("+"),
-    "subtract": _joined("-"),
-    "multiply": _joined("*"),
-    "union": _joined("|"),
-    "intersection": _joined("&"),
-    "difference": lambda a: f"({a[0]} & ~{a[1]})",
-    "subset": lambda a: f"(({a[0]} & ~{a[1]}) == 0)",
-    "if": lambda a: f"({a[0]} -> {a[1]} : {a[2]})",
-}
+def _unless_none(broker: Expression, name: str, text: str) -> str:
+    return f"({name} < 0 -> 0 : {text})" if broker.low < 0 else text
+
+
+def _size(node: Expression, arguments: list[str]) -> str:
+    count = node.arguments[0].high.bit_length()
+    return "(" + " + ".join(f"(({arguments[0]} >> {i}) & 1)" for i in range(count)) + ")"
+
+
+def _by_form(form: str) -> Callable[[Expression, list[str]], str]:
+    return lambda node, arguments: applied(form, arguments)
+
+
+_FORMS: Final = complete(
+    "Promela (checker/export/promela.py)",
+    {x.name: _by_form(x.promela) for x in OPERATORS.values() if x.promela is not None}
+    | {"has": _has, "only": _only, "size": _size},
+)
 
 
 def _type(leaf: Leaf) -> str:

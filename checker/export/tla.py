@@ -6,12 +6,22 @@ position in its domain.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-from isrcheck.checker.export.identifiers import Spelled, by_action, heading, identifiers, meaning, spelled
+from isrcheck.checker.export.identifiers import (
+    Spelled,
+    applied,
+    as_numbers,
+    by_action,
+    heading,
+    identifiers,
+    meaning,
+    spelled,
+)
 from isrcheck.model.language.fairness import Obligation
 from isrcheck.model.semantics.expressions import TRUE, Expression, Kind, Leaf, and_, not_
+from isrcheck.model.semantics.operators import OPERATORS, complete
 from isrcheck.model.semantics.transition_system import Predicate, Question, Transition, TransitionSystem, shown
 
 RESERVED: Final = frozenset({"vars", "init", "next", "spec", "fair"})
@@ -197,37 +207,13 @@ class _Tla:
             return self.names[node.value.index]
         if isinstance(node.value, int):
             return self._constant(node.kind, node.value)
-        numeric = node.operator in ("add", "subtract", "multiply", "le")
-        mixed = node.operator == "eq" and len({a.kind == "flag" for a in node.arguments}) > 1
-        if numeric or mixed:
-            pairs = zip(arguments, node.arguments, strict=True)
-            arguments = [_number(text) if a.kind == "flag" else text for text, a in pairs]
-        return _FORMS[node.operator](arguments)
+        return applied(_FORMS[node.operator], as_numbers(node, arguments, _number))
 
 
 def _number(flag: str) -> str:
     return f"(IF {flag} THEN 1 ELSE 0)"
 
 
-def _infix(sign: str) -> Callable[[list[str]], str]:
-    return lambda a: "(" + f" {sign} ".join(a) + ")"
-
-
-_FORMS: Final[dict[str, Callable[[list[str]], str]]] = {
-    "not": lambda a: f"(~{a[0]})",
-    "and": _infix("/\\"),
-    "or": _infix("\\/"),
-    "eq": _infix("="),
-    "le": _infix("<="),
-    "add": _infix("+"),
-    "subtract": _infix("-"),
-    "multiply": _infix("*"),
-    "union": _infix("\\union"),
-    "intersection": _infix("\\intersect"),
-    "difference": _infix("\\"),
-    "subset": _infix("\\subseteq"),
-    "if": lambda a: f"(IF {a[0]} THEN {a[1]} ELSE {a[2]})",
-    "has": lambda a: f"({a[1]} \\in {a[0]})",
-    "only": lambda a: f"({{{a[0]}}} \\ {{-1}})",
-    "size": lambda a: f"Cardinality({a[0]})",
-}
+_FORMS: Final = complete(
+    "TLA+ (checker/export/tla.py)", {x.name: x.tla for x in OPERATORS.values() if x.tla is not None}
+)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.layout import Integers, Layout, Words
 from isrcheck.checker.kernel.programs import Columns
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, HUGE, LEAST, Verdicts, verdicts
 from isrcheck.model.semantics.transition_system import TransitionSystem
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from isrcheck.checker.kernel.llvm_compiler import Code
 
-Integers = npt.NDArray[np.int64]
 ROOM: Final = 8
 """The number of spare entries at the end of the arrays that compiled code fills with successors or failures."""
 

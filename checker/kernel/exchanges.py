@@ -8,8 +8,8 @@ values, and brokers in a sequence up to its length. A *leaf* is one of the integ
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from isrcheck.model.language.domains import (
     Bag,
@@ -27,6 +27,7 @@ from isrcheck.model.language.domains import (
 )
 from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics.expressions import Expression
+from isrcheck.model.semantics.operators import OPERATORS
 from isrcheck.model.semantics.transition_system import Label, TransitionSystem
 
 Nodes = list[Expression]
@@ -219,14 +220,5 @@ class Renaming:
             return self.leaves[node.value.index]
         if isinstance(node.value, int):
             return node
-        arguments = [self.known[x] for x in node.arguments]
-        if node.operator == "only":
-            return e.only(arguments[0], node.high.bit_length())
-        return CONSTRUCTORS[node.operator](*arguments)
-
-
-CONSTRUCTORS: Final[dict[str, Callable[..., Expression]]] = {
-    "not": e.not_, "and": e.and_, "or": e.or_, "eq": e.eq, "le": e.le, "add": e.add, "subtract": e.subtract,
-    "multiply": e.multiply, "if": e.if_, "has": e.has, "union": e.union, "intersection": e.intersection,
-    "difference": e.difference, "subset": e.subset, "size": e.size,
-}  # fmt: skip
+        again: Expression = OPERATORS[node.operator].again(node, [self.known[x] for x in node.arguments])
+        return again

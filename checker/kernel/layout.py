@@ -23,12 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from isrcheck.model.semantics.expressions import LARGEST, Expression, Leaf
+
+if TYPE_CHECKING:
+    pass
 
 
 def require_fitting(roots: Iterable[Expression]) -> None:
@@ -50,6 +53,7 @@ def require_in_set(broker: Expression) -> None:
         raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit a set of 62")
 
 
+Integers = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 """Packed states, one in each row: shape (states, words)."""
 

@@ -16,6 +16,7 @@ from typing import Final
 from isrcheck.checker.kernel.layout import Layout, Place, require_in_set
 from isrcheck.checker.kernel.llvm_words import BYTES, GROUP, Writer, plane, splat
 from isrcheck.model.semantics.expressions import Expression, Leaf
+from isrcheck.model.semantics.operators import complete
 
 ONES: Final = splat(-1, 8)
 SIZES: Final = (8, 16, 32, 64)
@@ -298,7 +299,7 @@ def _needed(node: Expression) -> tuple[Expression, ...]:
     return node.arguments
 
 
-_OPERATORS: Final[dict[str, Callable[[Lanes, Expression], str]]] = {
+_ROWS: Final[dict[str, Callable[[Lanes, Expression], str]]] = {
     "not": Lanes.not_,
     "and": Lanes.junction,
     "or": Lanes.junction,
@@ -316,3 +317,4 @@ _OPERATORS: Final[dict[str, Callable[[Lanes, Expression], str]]] = {
     "subset": Lanes.subset,
     "size": Lanes.size,
 }
+_OPERATORS: Final = complete("the LLVM text (checker/kernel/llvm_expressions.py)", _ROWS)

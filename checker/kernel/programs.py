@@ -23,12 +23,11 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.kernel.bytecode import Change, Part
-from isrcheck.checker.kernel.column_operators import Writer
-from isrcheck.checker.kernel.layout import Layout, Words, require_fitting
+from isrcheck.checker.kernel.bytecode import Writer
+from isrcheck.checker.kernel.layout import Integers, Layout, Words, require_fitting
 from isrcheck.checker.kernel.llvm_words import FIRST, LAST
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILURES, GREATEST, LEAST
-from isrcheck.checker.kernel.vm import LANES, Integers, Program
+from isrcheck.checker.kernel.vm import LANES, Change, Part, Program
 from isrcheck.checker.kernel.vm_passes import BLOCK
 from isrcheck.model.semantics.expressions import FALSE, Expression
 from isrcheck.model.semantics.transition_system import Transition, TransitionSystem

@@ -14,8 +14,8 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.kernel.compiled import Integers, Kernel
-from isrcheck.checker.kernel.layout import WORD, Layout, Words
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.layout import WORD, Integers, Layout, Words
 from isrcheck.checker.kernel.verdict_bits import OUTSIDE
 from isrcheck.model.semantics.expressions import Leaf
 from isrcheck.model.semantics.transition_system import TransitionSystem

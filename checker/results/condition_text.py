@@ -13,15 +13,10 @@ from typing import Final
 from isrcheck.checker.results.state_text import text_of
 from isrcheck.model.language.domains import Bag, Domain, Flag, Messages, Number, Per, Record, Sequence_
 from isrcheck.model.semantics.expressions import Expression, Leaf, is_constant, render
+from isrcheck.model.semantics.operators import OPERATORS
 
 LONGEST: Final = 60
 """The most characters of a condition that is shown. Instead of a longer condition, values that it reads are shown."""
-_WORDS: Final = {
-    "eq": (" = ", " != "),
-    "le": (" <= ", " > "),
-    "has": (" has ", " lacks "),
-    "subset": (" within ", " not within "),
-}
 
 
 @dataclass(frozen=True)
@@ -67,12 +62,13 @@ class Words:
             return self.condition(e.arguments[0], not true)
         if isinstance(e.value, Leaf):
             return _flag(self.path(e.value.index), true)
-        if e.operator not in _WORDS:
+        words = None if is_constant(e) else OPERATORS[e.operator].wording
+        if words is None:
             return render(e) if true else f"not ({render(e)})"
         a, b = e.arguments
         if e.operator == "le" and is_constant(b) and (end := _end(a, b.low, true)) is not None:
             return f"{self._operand(a, b)} = {end}"
-        return _WORDS[e.operator][not true].join((self._operand(a, b), self._operand(b, a)))
+        return f"{self._operand(a, b)} {words[not true]} {self._operand(b, a)}"
 
     def _operand(self, e: Expression, other: Expression) -> str:
         if isinstance(e.value, Leaf):

@@ -21,6 +21,7 @@ from typing import Any, ClassVar, Final
 from isrcheck.model.language.errors import UNKNOWN_OPERATOR, ModelError, mistake
 from isrcheck.model.language.scalarset_members import BROKER, no_order
 from isrcheck.model.semantics.expressions import Kind
+from isrcheck.model.semantics.operators import signs
 
 Value = Any
 LARGEST_RANGE: Final = 1 << 63
@@ -120,13 +121,16 @@ class Flag(Domain):
 class Number(Domain):
     """The integers low..high, both included."""
 
-    operators = (UNKNOWN_OPERATOR, "compute with + - *, compare with == != < <= > >=")
     low: int
     high: int
 
     def __post_init__(self) -> None:
         if isinstance(self.low, int) and isinstance(self.high, int) and not self.low <= self.high:
             raise mistake(f"number({self.low}, {self.high}) has no values", "write the lower end first")
+
+    @property
+    def operators(self) -> tuple[str, str]:  # type: ignore[override]
+        return UNKNOWN_OPERATOR, f"compute with {signs('number')}, compare with == != < <= > >="
 
     def _scalars(self) -> list[Scalar]:
         return [Scalar("", "number", self.low, self.high)]
@@ -224,8 +228,11 @@ class Broker(Domain):
 class BrokerSet(Domain):
     """A set of members of a scalarset, ordered by their bit masks: {}, {0}, {1}, {0, 1}, {2}, ..."""
 
-    operators = (UNKNOWN_OPERATOR, "combine sets with | & -, compare them with == != <= >=")
     element: Broker
+
+    @property
+    def operators(self) -> tuple[str, str]:  # type: ignore[override]
+        return UNKNOWN_OPERATOR, f"combine sets with {signs('set')}, compare them with == != <= >="
 
     def _scalars(self) -> list[Scalar]:
         return [Scalar("", "set", 0, (1 << self.element.count) - 1, self.element.of)]

@@ -8,7 +8,8 @@ Models annotate `s` with that class, and import the class only `if TYPE_CHECKING
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from types import FunctionType
+from typing import Any, Final, Generic, TypeVar, overload
 
 from isrcheck.model.language.scalarset_members import BrokerId
 
@@ -178,3 +179,15 @@ class State:
     def enabled(self, method: Callable[..., Any]) -> Flag: ...  # type: ignore[empty-body]
     def fresh(self, domain: Any) -> Value: ...  # type: ignore[empty-body]
     def used_up(self, domain: Any) -> Flag: ...  # type: ignore[empty-body]
+
+
+def _public(kind: type) -> dict[str, Any]:
+    """The public names that the classes of values define, if they are of a kind, such as properties."""
+    found = (item for cls in Value.__subclasses__() for item in vars(cls).items())
+    return {name: x for name, x in found if isinstance(x, kind) and not name.startswith("_")}
+
+
+PROPERTIES: Final = frozenset(_public(property))
+"""The names of the properties of values."""
+METHODS: Final = frozenset(n for n, x in _public(FunctionType).items() if x.__annotations__["return"] != "None")
+"""The names of the methods that read a value of the state and do not change the state."""

@@ -37,13 +37,14 @@ from isrcheck.model.language.decorators import decorator_for
 from isrcheck.model.language.domains import Broker, BrokerSet, Record
 from isrcheck.model.language.errors import ModelError, OfTheState, TheState, nearest, running
 from isrcheck.model.language.scalarset_members import BROKER, BrokerId, NoBroker
+from isrcheck.model.language.state_types import METHODS, PROPERTIES
 from isrcheck.model.semantics.concrete_values import PlainFlag, Undefined
 from isrcheck.model.semantics.expressions import LARGEST
-from isrcheck.model.semantics.instrumentation import METHODS
+from isrcheck.model.semantics.operators import Kind, signed, signs
 
 MOST: Final = 200_000
 """The greatest number of evaluation steps of a text in one state. The limit makes every evaluation end."""
-WORDS: Final = METHODS | frozenset(["length", "is_empty", "is_full", "first", "last", "head", "size", "is_none"])
+WORDS: Final = METHODS | PROPERTIES
 """The methods and properties of values that a text may use, besides record fields. None of them changes the state."""
 COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Eq: operator.eq,
@@ -53,16 +54,25 @@ COMPARED: Final[dict[type[ast.cmpop], Callable[[Any, Any], Any]]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
-COMBINED: Final[dict[type[ast.operator], tuple[Callable[[Any, Any], Any], tuple[type, ...]]]] = {
-    ast.Add: (operator.add, (int,)),
-    ast.Sub: (operator.sub, (int, frozenset)),
-    ast.Mult: (operator.mul, (int,)),
-    ast.BitAnd: (operator.and_, (frozenset,)),
-    ast.BitOr: (operator.or_, (frozenset,)),
-}
-"""For each operator, its function and the types of plain operands. Values of the state are accepted as well."""
 VALUES: Final = (OfTheState, bool, int, str, BrokerId, NoBroker, frozenset, type(None))
 LISTS: Final = (list, tuple, range)
+
+
+def _combined() -> dict[type[ast.operator], tuple[Callable[[Any, Any], Any], tuple[type, ...]]]:
+    found = dict[type[ast.operator], tuple[Callable[[Any, Any], Any], tuple[type, ...]]]()
+    kinds: tuple[tuple[Kind, type], ...] = (("number", int), ("set", frozenset))
+    for kind, plain in kinds:
+        for each in signed(kind):
+            syntax = ast.parse(f"a {each.sign} b", mode="eval").body
+            assert isinstance(syntax, ast.BinOp)
+            _, others = found.get(type(syntax.op), (None, ()))
+            found[type(syntax.op)] = each.in_python, (*others, plain)
+    return found
+
+
+COMBINED: Final = _combined()
+"""For each operator, its function and the types of plain operands. Values of the state are accepted as well."""
+WRITE: Final = f"write {signs('number')} of numbers, {signs('set')} of sets"
 FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {
     "implies": quantifiers.implies,
     "when": quantifiers.when,
@@ -293,14 +303,14 @@ class ConditionEvaluator:
     def _binop(self, node: ast.BinOp, known: dict[str, Any]) -> Any:
         left, right = self.of(node.left, known), self.of(node.right, known)
         if type(node.op) not in COMBINED:
-            raise self._error(node, "there is no such operator", "write + - * of numbers, & | - of sets, and, or, not")
+            raise self._error(node, "there is no such operator", f"{WRITE}, and, or, not")
         return self._sum(node, type(node.op), left, right)
 
     def _sum(self, node: ast.expr, operator_: type[ast.operator], left: Any, right: Any) -> Any:
         operation, plain = COMBINED[operator_]
         for x in (left, right):
             if not isinstance(x, (OfTheState, *plain)) or isinstance(x, bool):
-                raise self._error(node, f"{x!r} cannot be combined so", "write + - * of numbers, & | - of sets")
+                raise self._error(node, f"{x!r} cannot be combined so", WRITE)
         with self._at(node):
             found = operation(left, right)
         if isinstance(found, int) and abs(found) > LARGEST:

@@ -1,7 +1,8 @@
 """The values that a model's methods receive from a concrete state: plain Python data, without tracing.
 
 A log is a tuple and a set is a frozenset. An assignment to a part of the state replaces the part and never changes it
-in place. These values have the same methods as the values in `symbolic`, but `plain` and `symbolic` share no code.
+in place. These values have the same methods as the values in `symbolic`, but the two share no code: from the registry
+of operators comes only which of Python's operators there are, and Python computes with its own numbers and sets.
 
 An undefined operation (such as a read past a log's end) returns `Undefined`. Operations on `Undefined` are undefined,
 except `false & undefined` and `true | undefined`. An undefined guard or predicate raises `EvaluationError`.
@@ -33,6 +34,7 @@ from isrcheck.model.language.domains import (
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
 from isrcheck.model.language.scalarset_members import BROKER, BrokerId, NoBroker, no_order
 from isrcheck.model.language.value_text import text_of
+from isrcheck.model.semantics.operators import Operator, python_operators
 
 State = tuple[Value, ...]
 Path = tuple[Any, ...]
@@ -56,6 +58,12 @@ class Failure:
     where: str
 
 
+def _of_undefined(of: Operator, on_the_right: bool) -> Callable[[Undefined, Any], Undefined]:
+    return lambda self, other: self._of(None)
+
+
+@python_operators("set", _of_undefined)
+@python_operators("number", _of_undefined)
 class Undefined(OfTheState):
     """The result of an operation that is undefined in this state.
 
@@ -123,8 +131,7 @@ class Undefined(OfTheState):
         return TRUE if other is True or (isinstance(other, PlainFlag) and other.value) else self
 
     __rand__, __ror__ = __and__, __or__
-    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = _spread
-    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __neg__ = __invert__ = _spread
+    __eq__ = __ne__ = __lt__ = __le__ = __gt__ = __ge__ = __neg__ = __invert__ = _spread
 
     __hash__ = OfTheState.__hash__
 
@@ -235,6 +242,16 @@ def flag_of(value: bool) -> PlainFlag:
     return TRUE if value else FALSE
 
 
+def _of_numbers(of: Operator, on_the_right: bool) -> Callable[[PlainNumber, Any], Any]:
+    compute = of.in_python
+    if on_the_right:
+        return lambda self, other: PlainNumber(compute(plain_value(other), self.value), ANY_NUMBER)
+    return lambda self, other: (
+        other if isinstance(other, Undefined) else PlainNumber(compute(self.value, plain_value(other)), ANY_NUMBER)
+    )
+
+
+@python_operators("number", _of_numbers)
 class PlainNumber(Plain):
     __slots__ = ()
 
@@ -250,23 +267,8 @@ class PlainNumber(Plain):
     def __gt__(self, other: Any) -> Any:
         return other if isinstance(other, Undefined) else flag_of(self.value > plain_value(other))
 
-    def __add__(self, other: Any) -> Any:
-        return other if isinstance(other, Undefined) else PlainNumber(self.value + plain_value(other), ANY_NUMBER)
-
-    def __sub__(self, other: Any) -> Any:
-        return other if isinstance(other, Undefined) else PlainNumber(self.value - plain_value(other), ANY_NUMBER)
-
-    def __rsub__(self, other: Any) -> Any:
-        return PlainNumber(plain_value(other) - self.value, ANY_NUMBER)
-
-    def __mul__(self, other: Any) -> Any:
-        return other if isinstance(other, Undefined) else PlainNumber(self.value * plain_value(other), ANY_NUMBER)
-
     def __neg__(self) -> PlainNumber:
         return PlainNumber(-self.value, ANY_NUMBER)
-
-    __radd__ = __add__
-    __rmul__ = __mul__
 
 
 ANY_NUMBER: Final = Number(-(1 << 62), 1 << 62)
@@ -317,6 +319,20 @@ class PlainBroker(Plain):
         return flag_of(self.value is None)
 
 
+def _of_sets(of: Operator, on_the_right: bool) -> Callable[[PlainSet, Any], Any]:
+    compute = of.in_python
+
+    def method(self: PlainSet, other: Any) -> Any:
+        require_alike(self, other)
+        if isinstance(other, Undefined):
+            return other
+        operands = (plain_value(other), self.value) if on_the_right else (self.value, plain_value(other))
+        return self._beside(other, compute(*operands))
+
+    return method
+
+
+@python_operators("set", _of_sets)
 class PlainSet(Plain):
     __slots__ = ()
     domain: BrokerSet
@@ -334,18 +350,6 @@ class PlainSet(Plain):
 
     __hash__ = OfTheState.__hash__
 
-    def __or__(self, other: Any) -> Any:
-        return self._binary(other, frozenset.union)
-
-    def __and__(self, other: Any) -> Any:
-        return self._binary(other, frozenset.intersection)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._binary(other, frozenset.difference)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._binary(other, lambda a, b: b - a)
-
     def __le__(self, other: Any) -> Any:
         require_alike(self, other)
         return other if isinstance(other, Undefined) else flag_of(self.value <= plain_value(other))
@@ -353,14 +357,6 @@ class PlainSet(Plain):
     def __ge__(self, other: Any) -> Any:
         require_alike(self, other)
         return other if isinstance(other, Undefined) else flag_of(self.value >= plain_value(other))
-
-    __ror__, __rand__ = __or__, __and__
-
-    def _binary(self, other: Any, operation: Callable[[Any, Any], Any]) -> Any:
-        require_alike(self, other)
-        if isinstance(other, Undefined):
-            return other
-        return self._beside(other, operation(self.value, plain_value(other)))
 
     def _beside(self, operand: Any, value: frozenset[int]) -> PlainSet:
         """The set `value`, which was computed from this set and an operand.

@@ -4,7 +4,8 @@ An *expression* is a node of a shared graph. Expressions with the same operator 
 `is` compares them. Every value is an integer. A *flag* is 0 or 1, and a *number* is itself. The value of an *enum* is
 the position of the member, and the value of a *broker* is its index (-1 for "none"). A *set* of brokers is a bit mask.
 
-`SEMANTICS` defines each operator on integers. Engines only translate operators.
+Each constructor declares its operator (`operators`): its meaning on integers, its types, its interval and its forms in
+texts. Engines only translate operators.
 
 Every expression has a value in every state. An operation of a model may have no value: for example, the record at an
 offset past the log's end. So `symbolic` pairs each expression with the condition under which the operation is defined.
@@ -12,7 +13,6 @@ offset past the log's end. So `symbolic` pairs each expression with the conditio
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
@@ -21,11 +21,10 @@ from isrcheck.model.semantics.nodes import (
     LARGEST,
     TRUE,
     Expression,
-    Kind,
     Leaf,
     and_,
+    applied,
     constant,
-    flag_node,
     has_more_leaves,
     implies,
     interned,
@@ -35,6 +34,7 @@ from isrcheck.model.semantics.nodes import (
     or_,
     render,
 )
+from isrcheck.model.semantics.operators import OPERATORS, Interval, Kind, Operator
 
 __all__ = [
     "FALSE", "LARGEST", "SEMANTICS", "TRUE", "Expression", "Kind", "Leaf", "add", "and_", "constant", "difference",
@@ -43,9 +43,34 @@ __all__ = [
 ]  # fmt: skip
 
 
+# --- intervals ------------------------------------------------------------------------------------------------------
+
+
+def _of_products(a: Expression, b: Expression) -> Interval:
+    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    return min(ends), max(ends)
+
+
+def _of_choice(condition: Expression, yes: Expression, no: Expression) -> Interval:
+    low, high = min(yes.low, no.low), max(yes.high, no.high)
+    if condition.arguments == (yes, no) and condition.operator == "le":  # the lesser of the two
+        high = min(yes.high, no.high)
+    if condition.arguments == (no, yes) and condition.operator == "le":  # the greater
+        low = max(yes.low, no.low)
+    return low, high
+
+
+def _ones(high: int) -> int:
+    return (1 << high.bit_length()) - 1
+
+
 # --- comparisons ----------------------------------------------------------------------------------------------------
 
 
+@Operator(
+    name="eq", takes=("any", "any"), gives="flag", meaning=lambda a, b: int(a == b),
+    text="==", wording=("=", "!="), promela="==", murphi="=", tla="=",
+)  # fmt: skip
 def eq(a: Expression, b: Expression) -> Expression:
     if a is b:
         return TRUE
@@ -54,7 +79,7 @@ def eq(a: Expression, b: Expression) -> Expression:
     if is_constant(a):
         a, b = b, a
     if a.kind == "flag":
-        return (a if b is TRUE else not_(a)) if is_constant(b) else flag_node("eq", a, b)
+        return (a if b is TRUE else not_(a)) if is_constant(b) else applied("eq", a, b)
     if is_constant(b) and a.operator == "if" and all(map(is_constant, a.arguments[1:])):
         condition, yes, no = a.arguments
         return condition if yes.low == b.low else not_(condition) if no.low == b.low else FALSE
@@ -65,9 +90,13 @@ def eq(a: Expression, b: Expression) -> Expression:
             return le(a, b)
         if b.low == a.high:
             return not_(le(a, constant("number", b.low - 1)))
-    return flag_node("eq", a, b)
+    return applied("eq", a, b)
 
 
+@Operator(
+    name="le", takes=("number", "number"), gives="flag", meaning=lambda a, b: int(a <= b),
+    text="<=", wording=("<=", ">"), promela="<=", murphi="<=", tla="<=",
+)  # fmt: skip
 def le(a: Expression, b: Expression) -> Expression:
     """a <= b. If one side is constant, the result is `x <= constant` or its negation, so equal bounds share a node."""
     if a is b or a.high <= b.low:
@@ -78,7 +107,7 @@ def le(a: Expression, b: Expression) -> Expression:
         return not_(le(b, constant("number", a.low - 1)))
     if is_constant(b) and a.operator == "add" and is_constant(a.arguments[1]):
         return le(a.arguments[0], constant("number", b.low - a.arguments[1].low))
-    return flag_node("le", a, b)
+    return applied("le", a, b)
 
 
 def lt(a: Expression, b: Expression) -> Expression:
@@ -88,6 +117,11 @@ def lt(a: Expression, b: Expression) -> Expression:
 # --- numbers --------------------------------------------------------------------------------------------------------
 
 
+@Operator(
+    name="add", takes=("number", "number"), gives="number", meaning=lambda a, b: a + b,
+    interval=lambda a, b: (a.low + b.low, a.high + b.high),
+    sign="+", promela="+", murphi="+", tla="+",
+)  # fmt: skip
 def add(a: Expression, b: Expression) -> Expression:
     if is_constant(a):
         a, b = b, a
@@ -98,17 +132,26 @@ def add(a: Expression, b: Expression) -> Expression:
             return a
         if a.operator == "add" and is_constant(a.arguments[1]):
             return add(a.arguments[0], constant("number", a.arguments[1].low + b.low))
-    return interned("add", (a, b), "number", a.low + b.low, a.high + b.high)
+    return applied("add", a, b)
 
 
+@Operator(
+    name="subtract", takes=("number", "number"), gives="number", meaning=lambda a, b: a - b,
+    interval=lambda a, b: (a.low - b.high, a.high - b.low),
+    sign="-", promela="-", murphi="-", tla="-",
+)  # fmt: skip
 def subtract(a: Expression, b: Expression) -> Expression:
     if is_constant(b):
         return add(a, constant("number", -b.low))
     if a is b:
         return constant("number", 0)
-    return interned("subtract", (a, b), "number", a.low - b.high, a.high - b.low)
+    return applied("subtract", a, b)
 
 
+@Operator(
+    name="multiply", takes=("number", "number"), gives="number", meaning=lambda a, b: a * b, interval=_of_products,
+    sign="*", promela="*", murphi="*", tla="*",
+)  # fmt: skip
 def multiply(a: Expression, b: Expression) -> Expression:
     if is_constant(a):
         a, b = b, a
@@ -117,10 +160,14 @@ def multiply(a: Expression, b: Expression) -> Expression:
             return constant("number", a.low * b.low)
         if b.low == 1:
             return a
-    ends = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    return interned("multiply", (a, b), "number", min(ends), max(ends))
+    return applied("multiply", a, b)
 
 
+@Operator(
+    name="if", takes=("flag", "any", "any"), gives="any", meaning=lambda condition, yes, no: yes if condition else no,
+    interval=_of_choice, text="{1} if {0} else {2}",
+    promela="({0} -> {1} : {2})", murphi="({0} ? {1} : {2})", tla="(IF {0} THEN {1} ELSE {2})",
+)  # fmt: skip
 def if_(condition: Expression, yes: Expression, no: Expression) -> Expression:
     """`yes` where the condition holds, else `no`; `yes` and `no` must have the same kind."""
     if is_constant(condition):
@@ -131,17 +178,17 @@ def if_(condition: Expression, yes: Expression, no: Expression) -> Expression:
         return if_(condition.arguments[0], no, yes)
     if yes.kind == "flag":
         return or_(and_(condition, yes), and_(not_(condition), no))
-    low, high = min(yes.low, no.low), max(yes.high, no.high)
-    if condition.arguments == (yes, no) and condition.operator == "le":  # the lesser of the two
-        high = min(yes.high, no.high)
-    if condition.arguments == (no, yes) and condition.operator == "le":  # the greater
-        low = max(yes.low, no.low)
-    return interned("if", (condition, yes, no), yes.kind, low, high)
+    return applied("if", condition, yes, no)
 
 
 # --- sets of brokers ------------------------------------------------------------------------------------------------
 
 
+@Operator(
+    name="has", takes=("set", "broker"), gives="flag",
+    meaning=lambda members, broker: members >> broker & 1 if broker >= 0 else 0,
+    text="{0}.has({bare[1]})", wording=("has", "lacks"), promela=None, murphi=None, tla="({1} \\in {0})",
+)  # fmt: skip
 def has(members: Expression, broker: Expression) -> Expression:
     """True where the set has the broker; "none" is in no set."""
     if is_constant(broker):
@@ -151,9 +198,14 @@ def has(members: Expression, broker: Expression) -> Expression:
             return TRUE if members.low >> broker.low & 1 else FALSE
     if is_constant(members) and members.low == 0:
         return FALSE
-    return flag_node("has", members, broker)
+    return applied("has", members, broker)
 
 
+@Operator(
+    name="only", takes=("broker",), gives="set", meaning=lambda broker: 1 << broker if broker >= 0 else 0,
+    text="{{{bare[0]}}}", promela=None, murphi=None, tla="({{{0}}} \\ {{-1}})",
+    more=lambda node: {"size": node.high.bit_length()},
+)  # fmt: skip
 def only(broker: Expression, size: int) -> Expression:
     """The set with this broker as its only member, or the empty set for "none". `size` is the number of brokers."""
     if is_constant(broker):
@@ -161,6 +213,11 @@ def only(broker: Expression, size: int) -> Expression:
     return interned("only", (broker,), "set", 0, (1 << size) - 1)
 
 
+@Operator(
+    name="union", takes=("set", "set"), gives="set", meaning=lambda a, b: a | b,
+    interval=lambda a, b: (0, _ones(a.high | b.high)),
+    sign="|", promela="|", murphi="|", tla="\\union",
+)  # fmt: skip
 def union(a: Expression, b: Expression) -> Expression:
     if is_constant(a):
         a, b = b, a
@@ -169,9 +226,14 @@ def union(a: Expression, b: Expression) -> Expression:
             return constant("set", a.low | b.low)
         if b.low == 0:
             return a
-    return a if a is b else interned("union", (a, b), "set", 0, _ones(a.high | b.high))
+    return a if a is b else applied("union", a, b)
 
 
+@Operator(
+    name="intersection", takes=("set", "set"), gives="set", meaning=lambda a, b: a & b,
+    interval=lambda a, b: (0, min(_ones(a.high), _ones(b.high))),
+    sign="&", promela="&", murphi="&", tla="\\intersect",
+)  # fmt: skip
 def intersection(a: Expression, b: Expression) -> Expression:
     if is_constant(a):
         a, b = b, a
@@ -180,9 +242,14 @@ def intersection(a: Expression, b: Expression) -> Expression:
             return constant("set", a.low & b.low)
         if b.low & _ones(a.high) == _ones(a.high):
             return a
-    return a if a is b else interned("intersection", (a, b), "set", 0, min(_ones(a.high), _ones(b.high)))
+    return a if a is b else applied("intersection", a, b)
 
 
+@Operator(
+    name="difference", takes=("set", "set"), gives="set", meaning=lambda a, b: a & ~b,
+    interval=lambda a, b: (0, _ones(a.high)),
+    sign="-", promela="({0} & ~{1})", murphi="({0} & !{1})", tla="\\",
+)  # fmt: skip
 def difference(a: Expression, b: Expression) -> Expression:
     if is_constant(b):
         if is_constant(a):
@@ -191,47 +258,36 @@ def difference(a: Expression, b: Expression) -> Expression:
             return a
     if a is b or (is_constant(a) and a.low == 0):
         return constant("set", 0)
-    return interned("difference", (a, b), "set", 0, _ones(a.high))
+    return applied("difference", a, b)
 
 
+@Operator(
+    name="subset", takes=("set", "set"), gives="flag", meaning=lambda a, b: int(a & ~b == 0),
+    text="<=", wording=("within", "not within"),
+    promela="(({0} & ~{1}) == 0)", murphi="(!{0} | {1})", tla="\\subseteq",
+)  # fmt: skip
 def subset(a: Expression, b: Expression) -> Expression:
     if a is b or (is_constant(a) and a.low == 0):
         return TRUE
     if is_constant(a) and is_constant(b):
         return TRUE if a.low & ~b.low == 0 else FALSE
-    return flag_node("subset", a, b)
+    return applied("subset", a, b)
 
 
+@Operator(
+    name="size", takes=("set",), gives="number", meaning=lambda a: a.bit_count(),
+    interval=lambda a: (0, a.high.bit_length()), text="{0}.size", promela=None, murphi=None, tla="Cardinality({0})",
+)  # fmt: skip
 def size(a: Expression) -> Expression:
     if is_constant(a):
         return constant("number", a.low.bit_count())
-    return interned("size", (a,), "number", 0, a.high.bit_length())
-
-
-def _ones(high: int) -> int:
-    return (1 << high.bit_length()) - 1
+    return applied("size", a)
 
 
 # --- meaning --------------------------------------------------------------------------------------------------------
 
-SEMANTICS: Final[dict[str, Callable[..., int]]] = {
-    "not": lambda a: 1 - a,
-    "and": lambda *a: int(all(a)),
-    "or": lambda *a: int(any(a)),
-    "eq": lambda a, b: int(a == b),
-    "le": lambda a, b: int(a <= b),
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "if": lambda condition, yes, no: yes if condition else no,
-    "has": lambda members, broker: members >> broker & 1 if broker >= 0 else 0,
-    "only": lambda broker: 1 << broker if broker >= 0 else 0,
-    "union": operator.or_,
-    "intersection": operator.and_,
-    "difference": lambda a, b: a & ~b,
-    "subset": lambda a, b: int(a & ~b == 0),
-    "size": lambda a: a.bit_count(),
-}
+SEMANTICS: Final[dict[str, Callable[..., int]]] = {name: each.meaning for name, each in OPERATORS.items()}
+"""The meaning of each operator on integers."""
 
 
 def topological(roots: Iterable[Expression]) -> list[Expression]:

@@ -3,8 +3,6 @@
 A *question* is a function that checks values at one place of the code. It returns the value with which the code goes
 on, or raises `ModelError`. The names of questions begin with `@`, so these names clash with no name in the code. Each
 question is asked whenever the code at its place runs. Many questions check values only while a model's method runs.
-
-The names of methods that read a value of the state and do not change the state.
 """
 
 from __future__ import annotations
@@ -19,13 +17,7 @@ from typing import Any, Final
 
 from isrcheck.model.language.errors import OfTheState, TheState, is_running, mistake, modellers_frame, running
 from isrcheck.model.language.scalarset_members import BrokerId, NoBroker
-
-OF_SEQUENCES: Final = {"at", "appended", "truncated", "without_first", "without", "index", "is_prefix_of", "has"}
-OF_BAGS: Final = {"has", "count"}
-OF_SETS: Final = {"has", "including", "excluding"}
-QUANTIFIED: Final = {"every", "some"}
-METHODS: Final = frozenset(OF_SEQUENCES | OF_BAGS | OF_SETS | QUANTIFIED)
-
+from isrcheck.model.language.state_types import METHODS
 
 VALUES: Final = METHODS | frozenset(["count", "implies", "fresh", "used_up", "when", "for_all", "minimum", "maximum"])
 """The functions and methods that only return a value. A statement that drops the value is a mistake."""

@@ -1,6 +1,6 @@
-"""`and`, `or` and `not`, simplified when they are built, so that equal conditions become equal nodes.
+"""Nodes of the graph of expressions (leaves, constants, and applications of `operators`) and their text.
 
-Nodes of the graph of expressions (leaves, constants, and operators that `expressions` builds) and their text.
+`and`, `or` and `not` are simplified when they are built, so that equal conditions become equal nodes.
 
 Two nodes with equal contents are the same object. `expressions` documents the meaning of the nodes.
 """
@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Final, Literal
+from typing import Final
 from weakref import WeakValueDictionary
 
-Kind = Literal["flag", "number", "enum", "broker", "set"]
+from isrcheck.model.semantics.operators import OPERATORS, Kind, Operator, filled
+
 LARGEST: Final = 1 << 62
 """Numbers stay below this limit, so sums, differences and shifts by one always fit into an engine's 64 bits."""
 
@@ -104,19 +105,17 @@ def flag_node(op: str, *arguments: Expression) -> Expression:
     return interned(op, arguments, "flag", 0, 1)
 
 
-_INFIX: Final = {
-    "and": " and ",
-    "or": " or ",
-    "eq": " == ",
-    "le": " <= ",
-    "add": " + ",
-    "subtract": " - ",
-    "multiply": " * ",
-    "union": " | ",
-    "intersection": " & ",
-    "difference": " - ",
-    "subset": " <= ",
-}
+_CLOSED: Final = ("leaf", "constant", "has")
+"""What has no parentheses as an argument."""
+
+
+def applied(op: str, *arguments: Expression) -> Expression:
+    """The operator applied to the arguments, without simplification. The result lies in the operator's interval."""
+    of = OPERATORS[op]
+    if of.interval is None:
+        return interned(op, arguments, "flag", 0, 1)
+    kind = arguments[of.takes.index("any")].kind if of.gives == "any" else of.gives
+    return interned(op, arguments, kind, *of.interval(*arguments))
 
 
 def render(a: Expression) -> str:
@@ -125,18 +124,11 @@ def render(a: Expression) -> str:
         return a.value.path
     if a.operator == "constant":
         return _render_constant(a)
-    inner = [render(x) if x.operator in ("leaf", "constant", "has") else f"({render(x)})" for x in a.arguments]
     if a.operator == "not" and a.arguments[0].operator == "le":
-        return " > ".join(render(x) for x in a.arguments[0].arguments)
-    if a.operator in _INFIX:
-        return _INFIX[a.operator].join(inner)
-    if a.operator == "if":
-        return f"{inner[1]} if {inner[0]} else {inner[2]}"
-    if a.operator == "has":
-        return f"{inner[0]}.has({render(a.arguments[1])})"
-    if a.operator == "only":
-        return f"{{{render(a.arguments[0])}}}"
-    return f"not {inner[0]}" if a.operator == "not" else f"{inner[0]}.{a.operator}"
+        return " > ".join(map(render, a.arguments[0].arguments))
+    bare = [render(x) for x in a.arguments]
+    inner = [text if x.operator in _CLOSED else f"({text})" for x, text in zip(a.arguments, bare, strict=True)]
+    return filled(OPERATORS[a.operator].text, *inner, bare=bare)
 
 
 def has_more_leaves(a: Expression, most: int) -> bool:
@@ -162,6 +154,10 @@ def _render_constant(a: Expression) -> str:
 _DUAL: Final = {"and": "or", "or": "and"}
 
 
+@Operator(
+    name="not", takes=("flag",), gives="flag", meaning=lambda a: 1 - a,
+    text="not {0}", promela="!{0}", murphi="!{0}", tla="(~{0})",
+)  # fmt: skip
 def not_(a: Expression) -> Expression:
     """The negation, pushed inwards through `and` and `or`, so that equal conditions become equal nodes."""
     if a.negation is None:
@@ -177,6 +173,10 @@ def not_(a: Expression) -> Expression:
     return a.negation
 
 
+@Operator(
+    name="and", takes=("flag", "flag"), gives="flag", meaning=lambda *a: int(all(a)),
+    text="and", promela="&&", murphi="&", tla="/\\",
+)  # fmt: skip
 def and_(*arguments: Expression) -> Expression:
     if FALSE in arguments:
         return FALSE
@@ -185,6 +185,10 @@ def and_(*arguments: Expression) -> Expression:
     return _junction("and", arguments) if len(arguments) > 1 else arguments[0] if arguments else TRUE
 
 
+@Operator(
+    name="or", takes=("flag", "flag"), gives="flag", meaning=lambda *a: int(any(a)),
+    text="or", promela="||", murphi="|", tla="\\/",
+)  # fmt: skip
 def or_(*arguments: Expression) -> Expression:
     if TRUE in arguments:
         return TRUE

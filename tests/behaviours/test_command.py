@@ -1,4 +1,4 @@
-"""`isrcheck diff --behaviours`: its output, its files, and the errors for wrong options."""
+"""`isrcheck review --behaviours`: its output, its files, and the errors for wrong options."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TINY = ("-s", "replicas=2", "-s", "log_size=1", "-s", "max_records=1", "-s", "ma
 
 def test_one_story_with_two_endings(tmp_path: Path) -> None:
     said = run(
-        "diff", "--behaviours", "kip-279", "kip-320", *TINY, "--visible", "log,quorum", "--json", tmp_path / "d.json"
+        "review", "--behaviours", "kip-279", "kip-320", *TINY, "--visible", "log,quorum", "--json", tmp_path / "d.json"
     )
     assert said.code == 10
     lines = said.out.splitlines()
@@ -38,16 +38,16 @@ def test_one_story_with_two_endings(tmp_path: Path) -> None:
 
 def test_settings_of_one_model(tmp_path: Path) -> None:
     file = counter(tmp_path)
-    said = run("diff", "--behaviours", file, "--b-setting", "top=2", "--visible", "value")
+    said = run("review", "--behaviours", file, "--b-setting", "top=2", "--visible", "value")
     assert said.code == 10
     assert said.out.splitlines()[:2] == [
         "DIFFERENT  counter with top=3 -> counter with top=2: a behaviour of 4 states is new: start-again(); "
         "a behaviour of 4 states is gone: count()",
         "settings that differ: top 3 -> 2",
     ]
-    assert run("diff", "--behaviours", file, "-s", "top=2", "--b-setting", "top=3", "--a-setting", "top=3").code == 0
+    assert run("review", "--behaviours", file, "-s", "top=2", "--b-setting", "top=3", "--a-setting", "top=3").code == 0
     # That it counts again after its top is a behaviour that is new, and nothing is gone.
-    said = run("diff", "--behaviours", file, "--a-setting", "wraps=false", "--b-setting", "wraps=true", "--quiet")
+    said = run("review", "--behaviours", file, "--a-setting", "wraps=false", "--b-setting", "wraps=true", "--quiet")
     assert said.out == (
         "DIFFERENT  counter with wraps=false -> counter with wraps=true: a behaviour of 5 states is new: "
         "start-again(); nothing is gone\n"
@@ -58,18 +58,18 @@ def test_a_step_for_which_there_is_no_room_is_said_to_be_one(tmp_path: Path) -> 
     """A larger bound gives behaviours that are new for the search, but not for the protocol."""
     file = tmp_path / "roomy.py"
     file.write_text(COUNTER.replace("s.require(s.value < self.top)", "s.require(s.room(s.value < self.top))"))
-    said = run("diff", "--behaviours", file, "--b-setting", "top=4", "-s", "wraps=false")
+    said = run("review", "--behaviours", file, "--b-setting", "top=4", "-s", "wraps=false")
     assert said.out.startswith(
         "DIFFERENT  roomy with top=3 -> roomy with top=4: a behaviour of 5 states is new: count(); nothing is gone\n"
     )
     assert "     count() is refused, for want of room alone: raise the bounds" in said.out.splitlines()
-    plain = run("diff", "--behaviours", counter(tmp_path), "--b-setting", "top=4", "-s", "wraps=false")
+    plain = run("review", "--behaviours", counter(tmp_path), "--b-setting", "top=4", "-s", "wraps=false")
     assert "     count() is refused" in plain.out.splitlines()
 
 
 def test_a_scenario_and_its_control() -> None:
     for name in ("v3-lost-zookeeper-reply", "v3-lost-zookeeper-reply-fixed-by-kafka-1382"):
-        said = run("diff", "--behaviours", "--scenario", name, "--visible", "log, state", "--visible", "committed")
+        said = run("review", "--behaviours", "--scenario", name, "--visible", "log, state", "--visible", "committed")
         assert said.code == 10
         assert said.out.startswith(
             "DIFFERENT  v3-lost-zookeeper-reply -> v3-lost-zookeeper-reply-fixed-by-kafka-1382: nothing is new; "
@@ -78,7 +78,7 @@ def test_a_scenario_and_its_control() -> None:
 
 
 def test_a_limit_leaves_open_what_is_not_known(tmp_path: Path) -> None:
-    same = "diff", "--behaviours", "kip-320", "kip-320", *TINY, "--visible", "log"
+    same = "review", "--behaviours", "kip-320", "kip-320", *TINY, "--visible", "log"
     said = run(*same, "--max-pairs", "50", "--json", tmp_path / "d.json")
     assert said.code == 152
     assert said.out.startswith("INCOMPLETE  kip-320 (first) -> kip-320 (second): nothing is new up to ")
@@ -111,14 +111,14 @@ def repository(tmp_path: Path) -> Path:
 
 
 def test_two_versions_of_a_file_each_with_the_files_beside_it(repository: Path) -> None:
-    said = run("diff", "--behaviours", "--a-ref", "main", "--visible", "value", "--quiet", "--", repository)
+    said = run("review", "--behaviours", "--a-ref", "main", "--visible", "value", "--quiet", "--", repository)
     assert (said.code, said.err) == (10, "")
     assert said.out == (
         "DIFFERENT  my-counter at main -> my-counter now: a behaviour of 4 states is new: count(); nothing is gone\n"
     )
     git(repository.parent, "commit", "-q", "-a", "-m", "three")
     both = run(
-        "diff", "--behaviours", repository, "--a-ref", "HEAD", "--b-ref", "HEAD~1", "--visible", "value", "--quiet"
+        "review", "--behaviours", repository, "--a-ref", "HEAD", "--b-ref", "HEAD~1", "--visible", "value", "--quiet"
     )
     assert "nothing is new; a behaviour of 4 states is gone: count()" in both.out
 
@@ -132,7 +132,7 @@ def test_two_versions_of_a_file_each_with_the_files_beside_it(repository: Path) 
     ],
 )
 def test_what_git_or_the_models_do_not_have(repository: Path, given: tuple[str, ...], message: str) -> None:
-    said = run("diff", "--behaviours", *given, repository)
+    said = run("review", "--behaviours", *given, repository)
     assert said.code == 150
     assert message.format(file=repository) in said.err
     assert len(said.err.splitlines()) == 1
@@ -141,25 +141,24 @@ def test_what_git_or_the_models_do_not_have(repository: Path, given: tuple[str, 
 def test_a_file_that_a_revision_does_not_have(repository: Path) -> None:
     new = repository.with_name("new.py")
     new.write_text(COUNTER)
-    said = run("diff", "--behaviours", "--a-ref", "main", new)
+    said = run("review", "--behaviours", "--a-ref", "main", new)
     assert (said.code, said.err) == (150, f"isrcheck: {new} is not in revision main; name a file that it has\n")
-    assert run("diff", "--behaviours", "--a-ref", "main", "kip-320").code == 150
+    assert run("review", "--behaviours", "--a-ref", "main", "kip-320").code == 150
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("kip-320",), "Missing argument 'A' or 'B'"),
-        (("kip-320", "kip-279", "--visible", "log"), "--visible goes with --behaviours"),
-        (("kip-320", "kip-279", "--a-setting", "replicas=2"), "--a-setting goes with --behaviours"),
-        (("--behaviours",), "Missing argument 'A': a model, or --scenario."),
-        (("--behaviours", "kip-320"), "Missing argument 'B', or say what differs"),
-        (("--behaviours", "kip-320", "kip-279", "--model-a", "x.py"), "--model-a is for datasets"),
+        (("kip-320", "kip-279", "--plain"), "--plain goes with --behaviours"),
+        (("--behaviours",), "Missing argument 'OLD': a model, or --scenario."),
+        (("--behaviours", "kip-320"), "Missing argument 'NEW', or say what differs"),
+        (("--behaviours", "kip-320", "kip-279", "--mutate"), "--mutate does not go with --behaviours"),
+        (("--behaviours", "kip-320", "kip-279", "--html", "x.html"), "--html does not go with --behaviours"),
         (("--behaviours", "kip-320", "--scenario", "kip-101"), "--scenario compares a scenario with its control"),
     ],
 )
 def test_what_does_not_go_together(given: tuple[str, ...], message: str) -> None:
-    said = run("diff", *given)
+    said = run("review", *given)
     assert said.code == 2
     assert message in said.err
 
@@ -167,7 +166,7 @@ def test_what_does_not_go_together(given: tuple[str, ...], message: str) -> None
 def test_a_model_that_means_nothing_in_a_state(tmp_path: Path) -> None:
     file = tmp_path / "mine.py"
     file.write_text(COUNTER.replace("s.require(s.value < self.top)", "s.require(s.value < 10)"))
-    said = run("diff", "--behaviours", "-s", "top=9", counter(tmp_path), file)
+    said = run("review", "--behaviours", "-s", "top=9", counter(tmp_path), file)
     assert said.code == 75
     assert len(said.err.splitlines()) == 1
 
@@ -198,17 +197,17 @@ def kinds(folder: Path, name: str, **words: str) -> Path:
 
 def test_an_index_with_brackets_is_compared_like_any_other(tmp_path: Path) -> None:
     one, other = kinds(tmp_path, "one"), kinds(tmp_path, "other", guard="s.kept['ok'] == 1")
-    outcome = run("diff", "--behaviours", one, other, "--quiet")
+    outcome = run("review", "--behaviours", one, other, "--quiet")
     assert (outcome.code, outcome.out) == (
         10,
         "DIFFERENT  one -> other: nothing is new; a behaviour of 2 states is gone: go()\n",
     )
     odd = kinds(tmp_path, "odd", member="a]")
-    outcome = run("diff", "--behaviours", odd, odd, "--quiet")
+    outcome = run("review", "--behaviours", odd, odd, "--quiet")
     assert outcome.code == 150
     assert "kept[a]] cannot be compared: an index with brackets in its name; give it another name" in outcome.err
 
 
 def test_what_is_of_another_kind_is_named_in_the_first_line(tmp_path: Path) -> None:
-    outcome = run("diff", "--behaviours", kinds(tmp_path, "one"), kinds(tmp_path, "other", more=", 'c'"), "--quiet")
+    outcome = run("review", "--behaviours", kinds(tmp_path, "one"), kinds(tmp_path, "other", more=", 'c'"), "--quiet")
     assert outcome.out == "SAME  one -> other: nothing is new, nothing is gone (role cannot be compared)\n"

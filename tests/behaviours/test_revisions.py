@@ -102,7 +102,7 @@ def test_packages_beside_the_file_are_those_of_today(repository: Path) -> None:
     file.write_text("from rules.rooms import has_room\n" + BASIS.replace("abstract = True\n    ", ""))
     git(repository, "add", ".")
     git(repository, "commit", "-q", "-m", "a package")
-    said = run("diff", "--behaviours", file, "--a-ref", "HEAD", "--visible", "value", "--quiet")
+    said = run("review", "--behaviours", file, "--a-ref", "HEAD", "--visible", "value", "--quiet")
     assert (said.code, said.err) == (0, "")
 
 
@@ -112,7 +112,7 @@ def test_a_function_of_a_revision_that_imports_what_is_beside_it_is_refused(repo
     lazy = basis(5).replace(here, f"        import math\n        from linked import Counter\n{here}")
     (repository / "basis.py").write_text(lazy)
     git(repository, "commit", "-q", "-a", "-m", "within a function")
-    said = run("diff", "--behaviours", repository / "design.py", "--a-ref", "HEAD", "--visible", "value")
+    said = run("review", "--behaviours", repository / "design.py", "--a-ref", "HEAD", "--visible", "value")
     line = 1 + lazy.splitlines().index("        from linked import Counter")
     what = "linked is imported within a function, which does not find that of a revision"
     assert (said.code, said.err) == (150, f"isrcheck: basis.py:{line}: {what}; import it at the top of the file\n")

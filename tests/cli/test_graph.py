@@ -1,4 +1,4 @@
-"""The output of `isrcheck graph`, read by networkx and pydot, has the counts of the engines."""
+"""The output of `isrcheck export --to dot`, read by networkx and pydot, has the counts of the engines."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ def states(graph: Any) -> list[str]:
 def test_both_formats_have_every_state_and_step_of_the_model() -> None:
     result = check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0})
     steps = result.generated_total - result.initial_states  # no constraint: each enabled instance leads somewhere
-    graph = as_graphml(run("graph", "kip-101", *SMALL, "--format", "graphml").out)
+    graph = as_graphml(run("export", "kip-101", *SMALL, "--to", "graphml").out)
     assert (len(graph), graph.number_of_edges()) == (result.distinct, steps)
-    drawn = as_dot(run("graph", "kip-101", *SMALL).out)
+    drawn = as_dot(run("export", "--to", "dot", "kip-101", *SMALL).out)
     assert (len(states(drawn)), len(drawn.get_edges())) == (result.distinct, steps)
     assert {e.get_source() for e in drawn.get_edges()} <= set(states(drawn))
 
 
 def test_distances_are_levels_and_states_are_whole() -> None:
     result = check("kip-101", {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0})
-    graph = as_graphml(run("graph", "kip-101", *SMALL, "--format", "graphml").out)
+    graph = as_graphml(run("export", "kip-101", *SMALL, "--to", "graphml").out)
     distances = [data["distance"] for _, data in graph.nodes(data=True)]
     assert [distances.count(i) for i in range(result.depth)] == result.levels
     assert nx.get_node_attributes(graph, "state")["s0"].splitlines()[0] == "log[0] = []"
@@ -58,15 +58,16 @@ def test_the_part_around_a_trace(tmp_path: Path) -> None:
     """The counter counts from 0 to 3 and starts again. States that are not small are red."""
     model, out = counter(tmp_path), tmp_path / "out.json"
     assert run("check", model, "-s", "least=2", "--json", out, "--quiet").code == 12
-    graph = as_graphml(run("graph", model, "--around", out, "--radius", "0", "--format", "graphml").out)
+    graph = as_graphml(run("export", model, "--around", out, "--radius", "0", "--to", "graphml").out)
     assert [data["on_trace"] for _, data in graph.nodes(data=True)] == [1, 2, 3]
     assert [data["violated"] for _, data in graph.nodes(data=True)] == ["", "", "is-small"]
     assert [data["on_trace"] for _, _, data in graph.edges(data=True)] == [True, True]
-    near = as_graphml(run("graph", model, "--around", out, "--format", "graphml").out)
+    near = as_graphml(run("export", model, "--around", out, "--to", "graphml").out)
     assert (len(near), near.number_of_edges()) == (4, 4)
     itf = tmp_path / "out.itf.json"
     run("check", model, "-s", "least=2", "--itf", itf, "--quiet")
-    assert run("graph", model, "--around", itf).out == run("graph", model, "--around", out).out
+    around = ("export", "--to", "dot", model, "--around")
+    assert run(*around, itf).out == run(*around, out).out
 
 
 def test_a_trace_that_ends_outside_the_constraints_is_whole(tmp_path: Path) -> None:
@@ -77,7 +78,7 @@ def test_a_trace_that_ends_outside_the_constraints_is_whole(tmp_path: Path) -> N
     model.write_text(text.replace("    @goal", f"{fence}        return s.value < 2\n\n    @goal", 1))
     assert run("check", model, "-s", "least=2", "--json", out, "--quiet").code == 12
     for radius in ("0", "2"):
-        graph = as_graphml(run("graph", model, "--around", out, "--radius", radius, "--format", "graphml").out)
+        graph = as_graphml(run("export", model, "--around", out, "--radius", radius, "--to", "graphml").out)
         assert [data["on_trace"] for _, data in graph.nodes(data=True)] == [1, 2, 3]
         assert [data["on_trace"] for _, _, data in graph.edges(data=True)] == [True, True]
 
@@ -85,18 +86,18 @@ def test_a_trace_that_ends_outside_the_constraints_is_whole(tmp_path: Path) -> N
 def test_the_part_around_the_trace_of_a_scenario() -> None:
     folder = FOLDERS["v3-unclean-election"]
     about = ("--around", folder / "trace.itf.json", "--radius", "0")
-    found = run("graph", "--scenario", "v3-unclean-election", *about)
+    found = run("export", "--to", "dot", "--scenario", "v3-unclean-election", *about)
     assert (found.code, found.err) == (0, "")
-    assert found.out == run("graph", "v3", *about).out
-    refused = run("graph", "v3", "--profile", "plain", *about)
+    assert found.out == run("export", "--to", "dot", "v3", *about).out
+    refused = run("export", "--to", "dot", "v3", "--profile", "plain", *about)
     assert (refused.code, "take --profile away" in refused.err) == (2, True)
 
 
 def test_a_graph_that_is_too_large_is_refused_and_not_written(tmp_path: Path) -> None:
-    outcome = run("graph", "kip-101", *SMALL, "--max-states", "5", "--output", tmp_path / "out.dot")
+    outcome = run("export", "--to", "dot", "kip-101", *SMALL, "--max-states", "5", "--output", tmp_path / "out.dot")
     assert outcome.code == 152
     assert outcome.err.startswith("isrcheck: there are more than 5 states, too many to look at; take smaller")
-    outcome = run("graph", "v3", "--max-states", "5")
+    outcome = run("export", "--to", "dot", "v3", "--max-states", "5")
     assert "take --profile bare, smaller settings" in outcome.err
     assert not (tmp_path / "out.dot").exists()
 
@@ -114,20 +115,20 @@ def test_a_foreign_trace_is_refused(tmp_path: Path, damage: str) -> None:
     if damage == "empty":
         data["invariants"] = {}
     out.write_text(json.dumps(data))
-    outcome = run("graph", model, "--around", out)
+    outcome = run("export", "--to", "dot", model, "--around", out)
     assert outcome.code == {"value": 10, "action": 150, "empty": 150}[damage]
     assert len(outcome.err.splitlines()) == 1
 
 
 def test_words_of_a_model_stay_in_their_strings() -> None:
-    drawn = as_dot(run("graph", HOSTILE).out)
+    drawn = as_dot(run("export", "--to", "dot", HOSTILE).out)
     assert (len(states(drawn)), len(drawn.get_edges())) == (2, 1)
-    graph = as_graphml(run("graph", HOSTILE, "--format", "graphml").out)
+    graph = as_graphml(run("export", HOSTILE, "--to", "graphml").out)
     (edge,) = graph.edges(data=True)
     assert edge[2]["label"] == "shout()"
     assert "<script>alert(1)</script>" in edge[2]["actor"]
 
 
 def test_usage() -> None:
-    assert run("graph", "kip-101", "--radius", "2").code == 2
-    assert run("graph", "kip-102").code == 150
+    assert run("export", "--to", "dot", "kip-101", "--radius", "2").code == 2
+    assert run("export", "--to", "dot", "kip-102").code == 150

@@ -33,7 +33,7 @@ def test_walks_of_a_scenario_meet_its_violation(tmp_path: Path) -> None:
     assert "no-committed-loss in 7 states" in outcome.out
 
 
-@pytest.mark.parametrize("command", ["refine", "simulate", "mutate", "prove", "graph", "export", "explore"])
+@pytest.mark.parametrize("command", ["refine", "simulate", "mutate", "prove", "export", "explore"])
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -51,5 +51,5 @@ def test_what_names_no_model_is_refused(command: str, words: tuple[str, ...], co
 
 
 def test_every_command_with_a_model_takes_a_scenario() -> None:
-    for command in ("check", "refine", "simulate", "mutate", "prove", "graph", "export", "explore"):
+    for command in ("check", "refine", "simulate", "mutate", "prove", "export", "explore"):
         assert "--scenario NAME" in CliRunner().invoke(main, [command, "--help"]).output

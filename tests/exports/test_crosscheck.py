@@ -18,7 +18,7 @@ from isrcheck.checker.export import outside_check
 from isrcheck.checker.export.murphi import murphi
 from isrcheck.checker.export.outside_check import TOOLS, ToolResult
 from isrcheck.checker.export.promela import promela
-from isrcheck.checker.kernel import column_operators, llvm_expressions, llvm_module, programs
+from isrcheck.checker.kernel import bytecode, llvm_expressions, llvm_module, programs
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language import Model, ModelError, UnknownName
@@ -235,7 +235,7 @@ def with_one_guard_weaker(system: TransitionSystem) -> TransitionSystem:
 
 def crosschecked(tool: str) -> tuple[int, str]:
     settings = [x for name, value in KIP_101.items() for x in ("-s", f"{name}={value}")]
-    done = CliRunner().invoke(main, ["crosscheck", "kip-101", *settings, "--with", tool])
+    done = CliRunner().invoke(main, ["export", "--crosscheck", "kip-101", *settings, "--with", tool])
     return done.exit_code, done.output
 
 
@@ -278,12 +278,12 @@ def test_crosscheck_catches_a_kernel_with_one_wrong_operator(way: str, monkeypat
     def wrong(self: llvm_expressions.Lanes, node: e.Expression, holds: bool = True) -> str:
         return self._compared(node, "slt" if holds else "sge")
 
-    def equal(self: column_operators.Writer, node: e.Expression) -> int:
+    def equal(self: bytecode.Writer, node: e.Expression) -> int:
         a, b, _ = self._operands(node, 0)
-        return self._do(column_operators.EQUAL, a, b, 0)
+        return self._do(bytecode.EQUAL, a, b, 0)
 
     if way == "columns":
-        monkeypatch.setitem(column_operators.OPERATORS, "le", equal)
+        monkeypatch.setitem(bytecode.OPERATORS, "le", equal)
     else:
         monkeypatch.setitem(llvm_expressions._OPERATORS, "le", wrong)
         monkeypatch.setitem(llvm_expressions._RELATIONS, "le", wrong)
@@ -295,7 +295,7 @@ def test_crosscheck_catches_a_kernel_with_one_wrong_operator(way: str, monkeypat
 
 @pytest.mark.needs("spin")
 def test_the_command_shows_counts_side_by_side() -> None:
-    done = CliRunner().invoke(main, ["crosscheck", "kip-101", "-s", "replicas=2", "--with", "spin"])
+    done = CliRunner().invoke(main, ["export", "--crosscheck", "kip-101", "-s", "replicas=2", "--with", "spin"])
     assert done.exit_code == 0
     assert "isrcheck    9,045     21,447     violated" in done.output
     assert done.output.rstrip().endswith("agrees")
@@ -303,7 +303,7 @@ def test_the_command_shows_counts_side_by_side() -> None:
 
 def test_a_tool_that_is_missing_ends_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    done = CliRunner().invoke(main, ["crosscheck", "kip-101", "--with", "spin"])
+    done = CliRunner().invoke(main, ["export", "--crosscheck", "kip-101", "--with", "spin"])
     assert done.exit_code == 153
     assert "spin cannot be run here; install it and a C compiler" in done.output
 
@@ -314,7 +314,7 @@ def test_a_difference_ends_with_exit_code_10(monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setitem(TOOLS, "spin", other)
     monkeypatch.setattr("isrcheck.checker.export.outside_check.installed", lambda: ("spin",))
-    done = CliRunner().invoke(main, ["crosscheck", "kip-101", "-s", "replicas=2"])
+    done = CliRunner().invoke(main, ["export", "--crosscheck", "kip-101", "-s", "replicas=2"])
     assert done.exit_code == 10
     assert "DIFFERS" in done.output
 
@@ -322,6 +322,6 @@ def test_a_difference_ends_with_exit_code_10(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_search_that_ends_in_an_error_is_not_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy(tmp_path, **{"s.state < 5, s.by[b] < 2": "s.state < 5"})
     monkeypatch.setattr("isrcheck.checker.export.outside_check.installed", lambda: ("spin",))
-    done = CliRunner().invoke(main, ["crosscheck", str(tmp_path / "toy.py")])
+    done = CliRunner().invoke(main, ["export", "--crosscheck", str(tmp_path / "toy.py")])
     assert done.exit_code == 75
     assert not isinstance(done.exception, ModelError)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from isrcheck.checker.engines.explicit.large_kernel import Arranged
-from isrcheck.checker.kernel import bytecode, word_choice
+from isrcheck.checker.kernel import vm, word_choice
 from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.layout import Layout
 from isrcheck.checker.kernel.word_choice import arranged
@@ -117,16 +117,16 @@ def test_the_choice_is_made_once() -> None:
 
 def test_two_threads_share_the_code_that_runs_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """If each made its own, one would be freed, perhaps while it runs."""
-    text = bytecode.vm_text
+    text = vm.vm_text
 
     def slow() -> str:
         time.sleep(0.1)
         return text()
 
-    monkeypatch.setattr(bytecode, "vm_text", slow)
-    bytecode._code.cache_clear()
+    monkeypatch.setattr(vm, "vm_text", slow)
+    vm._code.cache_clear()
     made: list[Any] = []
-    threads = [threading.Thread(target=lambda: made.append(bytecode.vm_functions()["run"])) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: made.append(vm.vm_functions()["run"])) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 
 import llvmlite.binding as llvm
@@ -19,8 +20,10 @@ from isrcheck.checker.kernel.llvm_expressions import stored_width, width
 from isrcheck.checker.kernel.llvm_words import GROUP
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILURES, GREATEST, LEAST
 from isrcheck.checker.registry.loader import load_model_class
+from isrcheck.model.language.errors import ModelError
 from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics.expressions import LARGEST, Expression, Leaf, constant, evaluate, leaf
+from isrcheck.model.semantics.operators import Kind, signed
 from isrcheck.model.semantics.tracing import trace
 from tests.agreement.profiles import examples
 from tests.kernel.toys import leaves_of, number, predicate, system, transition
@@ -78,19 +81,27 @@ OF = {kind: [leaf(x) for x in LEAVES if x.kind == kind] for kind in ("flag", "nu
 MAX = {"number": LARGEST, "set": (1 << 62) - 1}
 
 
+def applied(kind: Kind, a: Expression, b: Expression) -> Iterator[Expression]:
+    """The operators that models write with a sign, applied to two values of a kind, where they are defined."""
+    for of in signed(kind):
+        for arguments in ((a, b), (b, a)):
+            with suppress(ModelError):
+                yield of.build(*arguments)
+
+
 def values() -> Iterator[Expression]:
     """Expressions of numbers and sets: each operator with operands of many widths."""
     numbers, sets, (flag, other) = OF["number"], OF["set"], OF["flag"]
     for i, a in enumerate(numbers):
         for b in {numbers[i], *numbers[i + 1 : i + 3], numbers[(7 * i + 3) % len(numbers)], number(-1), number(200)}:
-            yield from (e.add(a, b), e.subtract(a, b), e.subtract(b, a), e.multiply(a, b))
+            yield from applied("number", a, b)
             yield e.if_(e.le(a, b), a, b)
             yield e.if_(flag, e.subtract(a, b), b)
             yield e.if_(e.le(b, a), e.add(e.if_(other, number(127), number(128)), b), a)
     for i, a in enumerate(sets):
         yield e.size(a)
         for b in {*sets[i + 1 : i + 3], sets[(5 * i + 2) % len(sets)], constant("set", 0b10000001)}:
-            yield from (e.union(a, b), e.intersection(a, b), e.difference(a, b), e.difference(b, a))
+            yield from applied("set", a, b)
     yield from (e.only(broker, max(3, broker.high + 1)) for broker in OF["broker"])
 
 

@@ -134,7 +134,7 @@ def test_files_of_others_are_neither_counted_nor_removed(folder: Folder, others:
     for key in ("0", "1"):
         small.put(key, DATA)
     assert [path for path, _ in small.files()] == [small._file("1")]
-    assert run("cache", "--clear").out.startswith(f"{folder.path}: 1 file, ")
+    assert run("--clear-cache").out.startswith(f"{folder.path}: 1 file, ")
     assert set(folder.path.iterdir()) == set(others)
 
 
@@ -219,20 +219,20 @@ def test_what_an_object_depends_on_is_in_its_key(monkeypatch: pytest.MonkeyPatch
 def test_the_command_says_where_and_how_large_and_clears(folder: Folder, tmp_path: Path) -> None:
     model = counter(tmp_path)
     assert run("check", model, "--quiet", "--checkpoint", tmp_path / "one", "--no-cache").code == 0
-    assert run("cache").out == f"{folder.path}: 0 files, 0.0 MiB of at most 512 MiB\n"
+    assert run("--cache").out == f"{folder.path}: 0 files, 0.0 MiB of at most 512 MiB\n"
     assert run("check", model, "--quiet").code == 0
     assert folder.files() == []
     assert run("check", model, "--quiet", "--checkpoint", tmp_path / "other").code == 0
     # The model's code, and a note that the loops of the search are compiled.
     assert len(folder.files()) == 2
-    assert run("cache", "--clear").out.endswith("2 files, 0.0 MiB of at most 512 MiB, cleared\n")
+    assert run("--clear-cache").out.endswith("2 files, 0.0 MiB of at most 512 MiB, cleared\n")
     assert folder.files() == []
 
 
 def test_nothing_is_kept_where_the_variable_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
     assert objects() is None
-    assert run("cache").out == "nothing is kept: ISRCHECK_CACHE is empty\n"
+    assert run("--cache").out == "nothing is kept: ISRCHECK_CACHE is empty\n"
 
 
 DIGEST = """

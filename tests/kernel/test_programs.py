@@ -7,9 +7,9 @@ from collections import Counter
 import pytest
 
 from isrcheck.checker.kernel import programs, vm
-from isrcheck.checker.kernel.bytecode import Part, Register
-from isrcheck.checker.kernel.column_operators import Writer
+from isrcheck.checker.kernel.bytecode import Register, Writer
 from isrcheck.checker.kernel.layout import Layout
+from isrcheck.checker.kernel.vm import Part
 from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.semantics.expressions import LARGEST, add, constant, leaf
 from isrcheck.model.semantics.tracing import trace

@@ -8,14 +8,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import find, given
+from hypothesis import find, given, reject
 from hypothesis import strategies as st
 from hypothesis.errors import NoSuchExample
 
+from isrcheck.model.language.errors import ModelError
 from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics import nodes as junctions
-from isrcheck.model.semantics.expressions import Expression, Kind, Leaf
+from isrcheck.model.semantics.expressions import Expression, Leaf
 from isrcheck.model.semantics.nodes import interned
+from isrcheck.model.semantics.operators import OPERATORS, Kind, Operator
 from tests.agreement.profiles import attempts, examples
 
 LEAVES = tuple(
@@ -38,17 +40,19 @@ Meaning = Callable[[tuple[int, ...]], int]
 Pair = tuple[Expression, Meaning]
 """An expression from the constructors, and its meaning by SEMANTICS alone."""
 
-BINARY: dict[Kind, list[tuple[str, Any, Kind]]] = {
-    "number": [("add", e.add, "number"), ("subtract", e.subtract, "number"), ("multiply", e.multiply, "number")],
-    "set": [("union", e.union, "set"), ("intersection", e.intersection, "set"), ("difference", e.difference, "set")],
-    "flag": [
-        ("and", e.and_, "flag"),
-        ("or", e.or_, "flag"),
-        ("le", e.le, "number"),
-        ("subset", e.subset, "set"),
-        *(("eq", e.eq, kind) for kind in ("flag", "number", "enum", "broker", "set")),
-    ],
-}
+KINDS: tuple[Kind, ...] = ("flag", "number", "enum", "broker", "set")
+MORE = {"only": {"size": 2}}
+"""What constructors take besides expressions."""
+
+
+def giving(kind: Kind) -> list[tuple[Operator, tuple[Kind, ...]]]:
+    """The operators that give a value of a kind, with the kinds of their arguments."""
+    found = []
+    for of in OPERATORS.values():
+        any_kinds = (kind,) if of.gives == "any" else KINDS if "any" in of.takes else ("flag",)
+        if of.gives in (kind, "any"):
+            found += [(of, tuple(each if x == "any" else x for x in of.takes)) for each in any_kinds]
+    return found
 
 
 def by(operator: str, *meanings: Meaning) -> Meaning:
@@ -58,28 +62,15 @@ def by(operator: str, *meanings: Meaning) -> Meaning:
 @st.composite
 def pairs(draw: Any, kind: Kind = "flag", depth: int = 4) -> Pair:
     """A random expression of a kind, with its meaning."""
-    forms = ["constant", "leaf"] if depth == 0 else ["leaf", "binary", "binary", "binary", "unary", "if", "constant"]
-    form = draw(st.sampled_from(forms))
-    sub: Callable[[Kind], Pair] = lambda of: draw(pairs(of, depth - 1))  # noqa: E731
-    if form == "binary" and kind in BINARY:
-        name, build, of = draw(st.sampled_from(BINARY[kind]))
-        (x, mx), (y, my) = sub(of), sub(of)
-        return build(x, y), by(name, mx, my)
-    if form == "unary" and kind == "flag":
-        if draw(st.booleans()):
-            x, mx = sub("flag")
-            return e.not_(x), by("not", mx)
-        (members, mm), (broker, mb) = sub("set"), sub("broker")
-        return e.has(members, broker), by("has", mm, mb)
-    if form == "unary" and kind == "number":
-        x, mx = sub("set")
-        return e.size(x), by("size", mx)
-    if form == "unary" and kind == "set":
-        x, mx = sub("broker")
-        return e.only(x, 2), by("only", mx)
-    if form in ("if", "unary", "binary"):
-        (c, mc), (x, mx), (y, my) = sub("flag"), sub(kind), sub(kind)
-        return e.if_(c, x, y), by("if", mc, mx, my)
+    form = draw(st.sampled_from(["constant", "leaf", *["operator"] * 5] if depth else ["constant", "leaf"]))
+    if form == "operator":
+        of, kinds = draw(st.sampled_from(giving(kind)))
+        arguments = [draw(pairs(x, depth - 1)) for x in kinds]
+        try:
+            built = of.build(*(x for x, _ in arguments), **MORE.get(of.name, {}))
+        except ModelError:  # the operator is not defined for these arguments
+            reject()
+        return built, by(of.name, *(meaning for _, meaning in arguments))
     if form == "constant":
         low, high = min(x.low for x in LEAVES if x.kind == kind), max(x.high for x in LEAVES if x.kind == kind)
         value = draw(st.integers(low, high))
@@ -89,7 +80,7 @@ def pairs(draw: Any, kind: Kind = "flag", depth: int = 4) -> Pair:
 
 
 def some_pair() -> st.SearchStrategy[Pair]:
-    return st.one_of(*(pairs(kind) for kind in ("flag", "number", "set", "broker", "enum")))
+    return st.one_of(*(pairs(kind) for kind in KINDS))
 
 
 MANY = 1000

@@ -8,6 +8,7 @@ import pytest
 
 from isrcheck import check
 from isrcheck.model.language import Model, ModelError, UnknownName, action, flag, number, record, sequence, setting
+from isrcheck.model.semantics.operators import SIGNS, signs
 from isrcheck.model.semantics.tracing import trace
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing, text_of
 
@@ -22,7 +23,8 @@ READ = "every read is of the state before the action: read it into a name first"
 TWICE = "assign it once, with when(condition, a, b) where the value depends on the state"
 BROKERS = "compare brokers with == and !=, or keep what is ordered in a number beside them"
 VARIABLES = "known: beliefs, end, inbox, isr, leader, log, n, on, preferred, role, zk"
-COMPUTE = "compute with + - *, compare with == != < <= > >="
+COMPUTE = f"compute with {signs('number')}, compare with == != < <= > >="
+COMBINE = f"combine sets with {signs('set')}, compare them with == != <= >="
 SEQUENCE_HAS = (
     "known: append, appended, at, first, has, index, is_empty, is_full, is_prefix_of, "
     "last, length, remove_first, truncate, truncated, without, without_first"
@@ -59,9 +61,12 @@ DECIDED_BY_THE_STATE = {
     "s.on = s.leader + 1 == b": f"brokers have no order and no arithmetic{{: leader}}; {BROKERS}",
     "s.on = s.on + 1": "this operator is not known{: on}; combine flags with & | ~, compare them with == and !=",
     "s.on = s.role < 'leader'": "this operator is not known{: role}; compare named values with == and !=",
-    "s.on = s.isr < s.isr": "this operator is not known{: isr}; combine sets with | & -, compare them with == != <= >=",
-    "s.n = s.n // 2": f"this operator is not known{{: n}}; {COMPUTE}",
-    "s.n = s.n % 2": f"this operator is not known{{: n}}; {COMPUTE}",
+    "s.on = s.isr < s.isr": f"this operator is not known{{: isr}}; {COMBINE}",
+    **{
+        f"s.n = s.n {sign} 2": f"this operator is not known{{: n}}; {COMPUTE}"
+        for sign in (*SIGNS, "**")
+        if sign not in signs("number").split()
+    },
     "s.n = abs(s.n)": f"this operator is not known{{: n}}; {COMPUTE}",
     "s.on = s.log < s.log": "this operator is not known{: log}; use the operators of its parts",
     "s.log.push(1)": f"there is no .push{{: log}}; {SEQUENCE_HAS}",

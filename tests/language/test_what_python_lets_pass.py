@@ -17,6 +17,7 @@ from isrcheck import check
 from isrcheck.checker.registry.loader import load_model_class, model_names
 from isrcheck.model.language import ModelError
 from isrcheck.model.semantics import method_calls
+from isrcheck.model.semantics.operators import signs
 from isrcheck.model.semantics.tracing import trace
 from tests.language.mistakes import FILE, line_of, made, said_by_running, said_by_tracing, text_of
 from tests.marks import EXHAUSTIVE, one_in
@@ -36,7 +37,7 @@ CHANCE = "gives something else each time; let a parameter of the action choose: 
 GIVEN = "a parameter is changed; make another value of it: {**record, ...}, [*sequence, ...]"
 HIDES = "hides from the language what is done; write it out"
 OUTSIDE = "reads or writes what is not of the model; make it a setting, or a variable of the state"
-NUMBERS = "compute with + - *, compare with == != < <= > >="
+NUMBERS = f"compute with {signs('number')}, compare with == != < <= > >="
 AT_ALL = "the state is used as a value; write s.name of a variable"
 
 # Bodies of an action; what only tracing can say, the name of the value, stands between braces.

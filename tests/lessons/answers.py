@@ -24,7 +24,7 @@ def solution(name: str) -> Path:
 def begun(name: str, folder: Path) -> Path:
     """The starting file of an exercise, written as an answer."""
     target = folder / ("mine" if EXERCISES[name].pair else "mine.py")
-    assert run("grade", name, "--start", target).code == 0
+    assert run("course", "grade", name, "--start", target).code == 0
     return target
 
 
@@ -38,7 +38,7 @@ def answered(name: str, folder: Path, old: str, new: str) -> Outcome:
     """The grade of a starting file with one changed line."""
     target = begun(name, folder)
     changed(target, old, new)
-    return run("grade", name, target)
+    return run("course", "grade", name, target)
 
 
 def failed(outcome: Outcome) -> list[str]:

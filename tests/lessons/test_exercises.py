@@ -27,9 +27,9 @@ def test_there_are_two_of_each_kind() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_solution_is_solved_and_a_start_is_not(name: str, tmp_path: Path) -> None:
-    solved = run("grade", name, solution(name), "--json", tmp_path / "solved.json")
+    solved = run("course", "grade", name, solution(name), "--json", tmp_path / "solved.json")
     assert (solved.code, solved.out.split()[0]) == (0, "SOLVED")
-    start = run("grade", name, begun(name, tmp_path), "--json", tmp_path / "start.json")
+    start = run("course", "grade", name, begun(name, tmp_path), "--json", tmp_path / "start.json")
     assert (start.code, start.out.split("  ")[0]) == (10, "NOT YET")
     for file, code in (("solved", 0), ("start", 10)):
         data = json.loads((tmp_path / f"{file}.json").read_text())
@@ -43,7 +43,7 @@ def test_an_exercise_names_what_there_is(name: str) -> None:
     """Goals and actions of an exercise must exist, because a misspelled name would never be noticed."""
     found = EXERCISES[name]
     page = (found.folder / PAGE).read_text()
-    assert f"{found.minutes} minutes" in page and f"isrcheck grade {name}" in page
+    assert f"{found.minutes} minutes" in page and f"isrcheck course grade {name}" in page
     assert page.count("<summary>") >= 2
     start = found.folder / "answer.py"
     asked = [(f"{start}:{x.model}", x.goals, x.fires) for x in found.asks]
@@ -161,7 +161,7 @@ def test_an_invariant_that_asks_which_model_it_is_says_nothing(tmp_path: Path) -
 def test_two_leaders_are_not_wrong_in_themselves(tmp_path: Path) -> None:
     target = begun("one-leader-in-an-epoch", tmp_path)
     changed(target, "<= m.replicas", "<= 1")
-    reported = failed(run("grade", "one-leader-in-an-epoch", target))
+    reported = failed(run("course", "grade", "one-leader-in-an-epoch", target))
     assert reported[0] == "it holds where votes are flushed before they are given"
 
 
@@ -209,9 +209,9 @@ def test_who_changes_the_question_is_told_where(tmp_path: Path, old: str, new: s
     if "as Other" in new:
         changed(target, "class JoinTheIsr(Kip320)", "Kip320 = Other\n\n\nclass JoinTheIsr(Kip320)")
         reported = "mine.py:11: Kip320 is not as in the starting file"
-    lines = failed(run("grade", "join-the-isr", target))
+    lines = failed(run("course", "grade", "join-the-isr", target))
     assert lines[:2] == ["only may_join and helpers of it are written", reported]
-    assert lines[2] == "begin again with: isrcheck grade join-the-isr --start FILE"
+    assert lines[2] == "begin again with: isrcheck course grade join-the-isr --start FILE"
 
 
 @pytest.mark.parametrize(
@@ -235,4 +235,4 @@ def test_helpers_and_imports_are_a_learners_own(tmp_path: Path) -> None:
         + "\n\ndef ends(s, a, b):\n    return s.log[b].length >= s.replica[a].high_watermark + ZERO\n"
         + "\n\ndef settled(m, s, a):\n    return m.high_watermark_is_in_current_epoch(s, a)\n"
     )
-    assert run("grade", "join-the-isr", target).code == 0
+    assert run("course", "grade", "join-the-isr", target).code == 0

@@ -1,4 +1,4 @@
-"""`isrcheck grade`: pairs of scenarios, the command, and mistakes in answers and in exercises."""
+"""`isrcheck course grade`: pairs of scenarios, the command, and mistakes in answers and in exercises."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def unclean(tmp_path: Path) -> Path:
 
 def spoilt(target: Path, place: str, old: str, new: str) -> list[str]:
     changed(target / place / "scenario.toml", old, new)
-    return failed(run("grade", UNCLEAN, target))
+    return failed(run("course", "grade", UNCLEAN, target))
 
 
 ONE = "they differ in one setting alone, a rule of the protocol"
@@ -85,7 +85,7 @@ def test_one_copy_is_no_surprise(tmp_path: Path) -> None:
     for place in ("question", "control"):
         text = (solution(name) / place / "scenario.toml").read_text()
         (target / place / "scenario.toml").write_text(text.replace("min_isr = 2", "min_isr = 1"))
-    assert failed(run("grade", name, target))[:3] == [
+    assert failed(run("course", "grade", name, target))[:3] == [
         "both have min_isr=2",
         "question: min_isr is 1",
         "control: min_isr is 1",
@@ -96,7 +96,7 @@ def test_one_copy_is_no_surprise(tmp_path: Path) -> None:
 
 
 def test_the_list_says_how_long_each_takes() -> None:
-    lines = run("grade").out.splitlines()
+    lines = run("course", "grade").out.splitlines()
     assert [line.split()[0] for line in lines] == list(EXERCISES)
     assert all(f"{each.minutes} min" in line for line, each in zip(lines, EXERCISES.values(), strict=True))
     minutes = [each.minutes for each in EXERCISES.values()]
@@ -104,13 +104,13 @@ def test_the_list_says_how_long_each_takes() -> None:
 
 
 def test_a_name_alone_shows_the_page() -> None:
-    assert run("grade", "join-the-isr").out == (EXERCISES["join-the-isr"].folder / PAGE).read_text()
+    assert run("course", "grade", "join-the-isr").out == (EXERCISES["join-the-isr"].folder / PAGE).read_text()
 
 
 def test_a_start_overwrites_nothing(tmp_path: Path) -> None:
     for name in ("join-the-isr", UNCLEAN):
         target = begun(name, tmp_path)
-        again = run("grade", name, "--start", target)
+        again = run("course", "grade", name, "--start", target)
         assert (again.code, again.err.count("\n")) == (153, 1)
         assert again.err.startswith(f"isrcheck: {target} is there already; name another ")
 
@@ -135,7 +135,7 @@ def test_a_mistake_is_told_at_the_learners_own_line(tmp_path: Path, body: str, c
     ("arguments", "code", "reported"),
     [
         (("join", "x.py"), 150, "there is no exercise 'join'; "),
-        (("join-the-isr", "x.txt"), 150, "x.txt is no Python file; begin with: isrcheck grade join-the-isr --start "),
+        (("join-the-isr", "x.txt"), 150, "x.txt is no Python file; begin with: isrcheck course grade join-the-isr --"),
         (("join-the-isr", "nowhere.py"), 153, "nowhere.py: No such file or directory"),
         ((UNCLEAN, "nowhere"), 150, "nowhere/question is no scenario: it has no scenario.toml"),
         (("join-the-isr", "--start", "x.txt"), 150, "'x.txt' is no name of a Python file; write my_answer.py"),
@@ -145,7 +145,7 @@ def test_a_mistake_is_told_at_the_learners_own_line(tmp_path: Path, body: str, c
     ],
 )
 def test_what_cannot_be_graded(arguments: tuple[str, ...], code: int, reported: str) -> None:
-    found = run("grade", *arguments)
+    found = run("course", "grade", *arguments)
     assert (found.code, reported in found.err) == (code, True), found
 
 

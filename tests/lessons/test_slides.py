@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.cli.lessons import _story, pages
+from isrcheck.checker.cli.course import _story, pages
 from isrcheck.checker.report.pages.slides import deck
 from tests.cli.running import run
 from tests.pages.browsing import Browser
@@ -83,9 +83,9 @@ def test_markup_in_a_lesson_is_text() -> None:
 
 
 def test_a_number_of_no_lesson_and_a_folder_as_a_file_are_one_line(tmp_path: Path) -> None:
-    assert run("lessons", "99", "--slides", tmp_path / "x.html").code == 150
-    assert run("lessons", "1", "--plain", "--slides", tmp_path / "x.html").code == 2
-    assert run("lessons", "1", "--slides", tmp_path).code == 153
+    assert run("course", "lessons", "99", "--slides", tmp_path / "x.html").code == 150
+    assert run("course", "lessons", "1", "--plain", "--slides", tmp_path / "x.html").code == 2
+    assert run("course", "lessons", "1", "--slides", tmp_path).code == 153
     assert not (tmp_path / "x.html").exists()
 
 
@@ -94,7 +94,7 @@ def test_a_number_of_no_lesson_and_a_folder_as_a_file_are_one_line(tmp_path: Pat
 @pytest.mark.needs("chromedriver")
 def test_a_lecturer_goes_through_them_by_keys_and_prints_them(browser: Browser, screen: Any, tmp_path: Path) -> None:
     page = tmp_path / "slides.html"
-    assert run("lessons", "2", "--slides", page).code == 0
+    assert run("course", "lessons", "2", "--slides", page).code == 0
     screen("dark", 1024)
     browser.open(page.as_uri())
     count = int(browser.text("#where").partition(" / ")[2])
@@ -128,7 +128,7 @@ def test_a_lecturer_goes_through_them_by_keys_and_prints_them(browser: Browser, 
 @pytest.mark.needs("chromedriver")
 def test_every_slide_of_every_lesson_fits(browser: Browser, screen: Any, tmp_path: Path) -> None:
     page = tmp_path / "slides.html"
-    assert run("lessons", "--slides", page).code == 0
+    assert run("course", "lessons", "--slides", page).code == 0
     for width in (1024, 1400):
         screen("light", width)
         browser.open(page.as_uri())

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from isrcheck.checker.analysis.liveness import graph_loops, region_builder
 from isrcheck.checker.analysis.liveness import region_builder as arrays
 from isrcheck.checker.analysis.liveness.region import Allowance, FairnessObligations, NotAllowed
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Integers, Words
 from tests.agreement.profiles import examples
 
 

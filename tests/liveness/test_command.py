@@ -316,7 +316,7 @@ def test_a_lasso_is_written_as_itf_with_its_loop_and_walked_again(lamp: Path) ->
         assert outcome.out.startswith("VALID  second-day: 3 states, a fair behaviour that breaks second-day\n")
         assert "From here on, for ever:" in outcome.out
         assert run("replay", file, "--model", lamp, "--expect-violation", "--quiet").code == 0
-        assert "This is state 1 again, and so on." in run("show", file, "--model", lamp).out
+        assert "This is state 1 again, and so on." in run("replay", file, "--model", lamp).out
 
 
 def changed(file: Path, change: Callable[[dict[str, Any]], None]) -> Path:
@@ -422,7 +422,7 @@ def test_a_page_marks_where_it_goes_on_for_ever(lamp: Path, tmp_path: Path) -> N
     assert "The hand turns the lamp. This is state 1 again, and so on." in text
     assert '<strong class="bad">second-day</strong> is false of that: The second day comes.' in text
     out, _ = recorded(lamp, "--liveness", "second-day")
-    run("show", out, "--model", lamp, "--html", page)
+    run("replay", out, "--model", lamp, "--html", page)
     assert "From here on, for ever: The hand turns the lamp." in page.read_text()
 
 

@@ -6,26 +6,34 @@ random models are compared elsewhere (`tests/agreement`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 import z3
 
-from isrcheck.checker.engines.symbolic.z3_terms import BITS, INTEGERS, OPERATORS, Numbers, Terms
-from isrcheck.checker.export import promela, tla
-from isrcheck.checker.kernel import column_operators, llvm_expressions
+from isrcheck.checker.engines.symbolic import z3_terms
+from isrcheck.checker.engines.symbolic.z3_terms import BITS, INTEGERS, Numbers, Terms, interval
+from isrcheck.checker.export import murphi, promela, tla
+from isrcheck.checker.kernel import bytecode, llvm_expressions
 from isrcheck.checker.kernel.compiled import Kernel
-from isrcheck.checker.kernel.exchanges import CONSTRUCTORS
 from isrcheck.checker.kernel.programs import Columns
 from isrcheck.checker.kernel.verdict_bits import Verdicts
-from isrcheck.model.language import EvaluationError
+from isrcheck.checker.proofs.unbounded import scalars
+from isrcheck.model.language import EvaluationError, state_types
 from isrcheck.model.language.decorators import Action
+from isrcheck.model.language.errors import OfTheState
 from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics.concrete_state import holds, run
+from isrcheck.model.semantics.concrete_values import PlainNumber, PlainSet
 from isrcheck.model.semantics.expressions import Expression
+from isrcheck.model.semantics.operators import OPERATORS, SIGNS, Kind, Operator, complete
+from isrcheck.model.semantics.symbolic.terms import TracedNumber, TracedSet
 from isrcheck.model.semantics.tracing import SymbolicState, _Sheet, flag_of, layout
 from isrcheck.model.semantics.transition_system import Transition, TransitionSystem
 from tests.operators.everything import READ, WRITE, Everything, meant, plain, states
@@ -39,7 +47,7 @@ Answer = list[Any]
 WRITTEN_IN = {
     "reference": "model/semantics/concrete_values.py",
     "semantics": "model/semantics/symbolic, expressions.py",
-    "columns": "checker/kernel/column_operators.py, layout.py",
+    "columns": "checker/kernel/bytecode.py, layout.py",
     "compiled": "checker/kernel/llvm_expressions.py, layout.py",
     "z3-bit-vectors": "checker/engines/symbolic/z3_terms.py",
     "z3-integers": "checker/engines/symbolic/z3_terms.py",
@@ -76,20 +84,103 @@ ENCODED = {state: EMPTY.encode(state) for state in STATES}
 # --- nothing is left out --------------------------------------------------------------------------------------------
 
 
-TABLES = {
-    "checker/kernel/column_operators.py": column_operators.OPERATORS.keys(),
-    "checker/kernel/llvm_expressions.py": llvm_expressions._OPERATORS.keys(),
-    "checker/engines/symbolic/z3_terms.py": OPERATORS.keys(),
-    "checker/kernel/exchanges.py": {*CONSTRUCTORS, "only"},
-    "checker/export/tla.py": tla._FORMS.keys(),
-    "checker/export/promela.py": {*promela._FORMS, "has", "only", "size"},
+BACK_ENDS = {
+    "the bytecode (checker/kernel/bytecode.py)": bytecode,
+    "the LLVM text (checker/kernel/llvm_expressions.py)": llvm_expressions,
+    "z3 (checker/engines/symbolic/z3_terms.py)": z3_terms,
+    "Promela (checker/export/promela.py)": promela,
+    "Murphi (checker/export/murphi.py)": murphi,
+    "TLA+ (checker/export/tla.py)": tla,
 }
+NUMBERS: tuple[Kind, Kind] = ("number", "number")
+SETS: tuple[Kind, Kind] = ("set", "set")
 
 
-@pytest.mark.parametrize("file", TABLES)
-def test_every_operator_of_expressions_is_in_each_table(file: str) -> None:
-    assert not (missing := e.SEMANTICS.keys() - TABLES[file]), f"{file} has nothing for {missing}"
-    assert not (more := TABLES[file] - e.SEMANTICS.keys()), f"{file}: SEMANTICS of expressions.py lacks {more}"
+def unknown(takes: tuple[Kind, Kind]) -> Operator:
+    """An operator that no back-end knows, and whose meaning is defined only on integers."""
+    return Operator(
+        name="later", takes=takes, gives=takes[0], sign="%", meaning=lambda a, b: [0, 1][a],
+        promela=None, murphi=None, tla=None,
+    )  # fmt: skip
+
+
+def imported_again(module: ModuleType) -> dict[str, Any]:
+    """The names of a module after its text has run once more. The module itself stays as it is."""
+    found = {"__name__": module.__name__}
+    exec(compile(Path(str(module.__file__)).read_text(), str(module.__file__), "exec"), found)
+    return found
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_a_back_end_that_lacks_an_operator_says_so(back_end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    imported_again(BACK_ENDS[back_end])
+    monkeypatch.setitem(OPERATORS, "later", unknown(NUMBERS))
+    with pytest.raises(NotImplementedError, match=re.escape(f"{back_end} lacks the operator later; add it to the ")):
+        imported_again(BACK_ENDS[back_end])
+
+
+@pytest.mark.parametrize("back_end", BACK_ENDS)
+def test_a_back_end_with_a_row_for_no_operator_says_so(back_end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(OPERATORS, "size")
+    with pytest.raises(NotImplementedError, match=re.escape(f"{back_end} has size, which is no operator; remove it")):
+        complete(back_end, dict.fromkeys(e.SEMANTICS))
+
+
+@pytest.mark.parametrize(("module", "takes"), [(scalars, NUMBERS), (scalars, SETS)])
+def test_proofs_without_bounds_need_meanings_on_terms(
+    module: ModuleType, takes: tuple[Kind, Kind], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    imported_again(module)
+    monkeypatch.setitem(OPERATORS, "later", unknown(takes))
+    said = "proofs without bounds (checker/proofs/unbounded) lack the operator later"
+    with pytest.raises(NotImplementedError, match=re.escape(said)):
+        imported_again(module)
+
+
+FORMS: dict[str, Any] = {"meaning": max, "promela": None, "murphi": None, "tla": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sign": "**"}, "operator 'later': '**' is none of + - * // % | & ^"),
+        (
+            {"sign": "%", "gives": "set"},
+            "operator 'later' has a sign, but takes ('number', 'number') and gives 'set'",
+        ),
+        ({}, "operator 'later' has neither a text nor a sign"),
+    ],
+)
+def test_a_declaration_that_cannot_be(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        Operator(**{"name": "later", "takes": NUMBERS, "gives": "number", **FORMS, **given})
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_declaration_says_how_each_export_writes_the_operator(name: str) -> None:
+    with pytest.raises(TypeError, match=f"missing 1 required keyword-only argument: '{name}'"):
+        Operator(name="later", takes=NUMBERS, gives="number", **{x: y for x, y in FORMS.items() if x != name})
+
+
+def test_an_operator_is_declared_once() -> None:
+    with pytest.raises(ValueError, match="operator 'add' is declared twice"):
+        OPERATORS["add"](e.add)
+
+
+VALUES: dict[str, list[type]] = {
+    "number": [PlainNumber, TracedNumber, scalars.UnboundedNumber, state_types.Number],
+    "set": [PlainSet, TracedSet, scalars.UnboundedSet, state_types.Brokers],
+}
+"""The classes of values of a kind: what a model computes with, and what editors know."""
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_values_have_the_operators_that_models_write(operator: str) -> None:
+    of = OPERATORS[operator]
+    names = re.findall(r"\{0\}\.(\w+)", of.text) + ([f"__{SIGNS[of.sign]}__"] if of.sign else [])
+    for cls in VALUES.get(of.takes[0], ()):
+        own = {name: x for each in cls.__mro__[:-1] if each is not OfTheState for name, x in vars(each).items()}
+        assert own.keys() >= set(names), f"{cls.__module__}.{cls.__name__} needs {names}"
 
 
 def test_every_operator_of_expressions_is_in_some_operation() -> None:
@@ -160,13 +251,13 @@ def by_compiled_code(operation: str) -> Answer:
 
 def by_z3(numbers: Numbers) -> Callable[[str], Answer]:
     def answer(operation: str) -> Answer:
-        terms = Terms(numbers)
-        symbols = terms.state(SHEET.leaves, "s")
-        folded = terms.fold(traced(operation), symbols)
+        writer = Terms(numbers)
+        symbols = writer.state(SHEET.leaves, "s")
+        folded = writer.fold(traced(operation), symbols)
 
         def value(state: tuple[Any, ...], term: Any) -> int:
             pairs = [
-                (symbol, terms.constant(leaf.kind, x, (leaf.low, leaf.high)))
+                (symbol, writer.constant(leaf.kind, x, (leaf.low, leaf.high)))
                 for leaf, symbol, x in zip(SHEET.leaves, symbols, ENCODED[state], strict=True)
             ]
             return int(z3.is_true(z3.simplify(z3.substitute(term, *pairs))))
@@ -195,6 +286,43 @@ def test_what_is_read(operation: str) -> None:
             assert answer == wanted, (
                 f"{operation} on {engine} ({WRITTEN_IN[engine]}): {answer}, not {wanted}, in {plain(state)}"
             )
+
+
+def with_operator(operator: str) -> list[str]:
+    """The operations whose expressions have this operator."""
+    return [x for x in READ if operator in {node.operator for node in e.topological(traced(x))}]
+
+
+def is_wrong(answers: Callable[[str], Answer], operation: str) -> bool:
+    given = zip(STATES, answers(operation), strict=False)
+    return any(answer != meant(READ[operation][1], state) for state, answer in given)
+
+
+def alone(operation: str) -> Answer:
+    """The answer of compiled code that has only this operation."""
+    kernel = kernel_of(traced(operation), [])
+    assert kernel.code.addresses["evaluate"]
+    return evaluated(kernel, 0)
+
+
+def least_lanes(self: llvm_expressions.Lanes, node: Expression) -> str:
+    return llvm_expressions.splat(node.low, llvm_expressions.width_of(node))
+
+
+WRONG: dict[str, tuple[dict[str, Any], Any, Callable[[str], Answer]]] = {
+    "bytecode": (bytecode.OPERATORS, lambda self, node: self.number(node.low, 0), by_columns),
+    "LLVM": (llvm_expressions._OPERATORS, least_lanes, alone),
+    "z3": (z3_terms.OPERATORS, lambda self, node, _: self.constant(node.kind, node.low, interval(node)), by_z3(BITS)),
+}
+"""Back-ends with their tables, with a row that always gives the least value, and with their answers."""
+
+
+@pytest.mark.parametrize("back_end", WRONG)
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_wrong_row_is_noticed(operator: str, back_end: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows, least, answers = WRONG[back_end]
+    monkeypatch.setitem(rows, operator, least)
+    assert any(is_wrong(answers, operation) for operation in with_operator(operator))
 
 
 # --- what is assigned -----------------------------------------------------------------------------------------------

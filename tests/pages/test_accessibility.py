@@ -33,7 +33,7 @@ def report(folder: Path) -> str:
 def shown(folder: Path) -> str:
     """The page of a lasso with three lanes."""
     page = folder / "shown.html"
-    run("show", FOLDERS["v1-zombie-keeps-the-isr-flapping"] / "trace.itf.json", "--html", page)
+    run("replay", FOLDERS["v1-zombie-keeps-the-isr-flapping"] / "trace.itf.json", "--html", page)
     return page.as_uri()
 
 

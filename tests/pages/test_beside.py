@@ -50,7 +50,7 @@ def test_what_is_told_of_the_fixed_design_is_a_path_of_it(name: str) -> None:
 def test_both_stand_side_by_side_on_a_page(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     recorded = FOLDERS["v3-one-epoch-two-leaders"] / "trace.itf.json"
-    run("show", recorded, "--control", "isr_write=conditional", "--html", page)
+    run("replay", recorded, "--control", "isr_write=conditional", "--html", page)
     browser.open(page.as_uri())
     browser.one(".beside summary").click()
     rows = {row.text.split(" ")[0]: row for row in browser.all(".pair tbody tr")}

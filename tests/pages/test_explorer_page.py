@@ -254,13 +254,13 @@ def test_a_path_is_saved_as_a_trace_that_show_tells(browser: Browser, tmp_path: 
         browser.one("#branch").send_keys("first election\n")
         browser.await_text("#branches", "first election")
         browser.one("#save").click()
-        browser.await_text("#note", "first-election.itf.json: isrcheck show tells it")
+        browser.await_text("#note", "first-election.itf.json: isrcheck replay shows it")
         saved = tmp_path / "first-election.itf.json"
         for _ in range(200):
             if saved.exists() and saved.stat().st_size:
                 break
             time.sleep(0.02)
-        reported = run("show", saved)
+        reported = run("replay", saved)
         assert reported.code == 0
         assert "VALID" in reported.out
         assert "controller-elect-leader(leader=1)" in reported.out

@@ -23,7 +23,7 @@ Screen = Callable[[str, int], None]
 def url(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a trace of 23 states on six lanes, beside a design that departs from it."""
     page = tmp_path_factory.mktemp("layout") / "page.html"
-    run("show", FOLDERS[LONG] / "trace.itf.json", "--control", f"{LONG}-fixed-by-kafka-7164", "--html", page)
+    run("replay", FOLDERS[LONG] / "trace.itf.json", "--control", f"{LONG}-fixed-by-kafka-7164", "--html", page)
     return page.as_uri()
 
 

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.needs("chromium"), pytest.mark.needs("chromedriver"), 
 def url(tmp_path_factory: pytest.TempPathFactory) -> str:
     path: Path = tmp_path_factory.mktemp("page") / "kip-101.html"
     trace = FOLDERS["kip-101"] / "trace.itf.json"
-    assert run("show", trace, "--control", "kip-279", "--invariant", "strong-isr", "--html", path).code == 0
+    assert run("replay", trace, "--control", "kip-279", "--invariant", "strong-isr", "--html", path).code == 12
     return path.as_uri()
 
 

@@ -215,7 +215,7 @@ def test_recorded_traces_are_shown_as_a_page_as_far_as_the_model_allows(browser:
     recorded, page = tmp_path / "found.json", tmp_path / "shown.html"
     options = [x for name, value in SMALL.items() for x in ("-s", f"{name}={value}")]
     assert run("check", "kip-101", *options, "--invariant", "weak-isr", "--json", recorded, "--quiet").code == 12
-    assert run("show", recorded, "--html", page).code == 0
+    assert run("replay", recorded, "--html", page).code == 12
     browser.open(page.as_uri() + "#step=12")
     assert position(browser) == "step 12 of 12"
     assert "weak-isr is false here" in browser.text(".now .why")
@@ -223,7 +223,7 @@ def test_recorded_traces_are_shown_as_a_page_as_far_as_the_model_allows(browser:
     states = data["invariants"]["weak-isr"]["trace"]
     states[5]["state"]["next_record_id"] = 0  # as if the write of the sixth state had not counted
     recorded.write_text(json.dumps(data))
-    assert run("show", recorded, "--html", page).code == 10
+    assert run("replay", recorded, "--html", page).code == 10
     browser.open(page.as_uri())
     assert position(browser) == "step 1 of 5"
     assert "state 6 of 12 cannot follow state 5" in browser.text(".alert")

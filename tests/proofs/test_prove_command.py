@@ -83,8 +83,8 @@ def test_not_proved_shows_counterexamples_to_induction(tmp_path: Path) -> None:
         (["prove", "kip-320", "-s", "replicas=9"], 150, "isrcheck: setting replicas is a whole number from 1 to 8"),
         (["prove", "kip-320", "--certificate", str(HERE)], 153, f"isrcheck: cannot write {HERE}: it exists; name a ne"),
         (["prove", "kip-320", "--k", "2", "--houdini"], 2, "Error: --k is plain induction, without lemmas; take --hou"),
-        (["verify-proof", "nowhere"], 150, "isrcheck: nowhere: it is not a folder"),
-        (["verify-proof", str(HERE)], 150, f"isrcheck: {HERE}: it has no manifest.json: it is no certificate"),
+        (["prove", "--verify", "nowhere"], 150, "isrcheck: nowhere: it is not a folder"),
+        (["prove", "--verify", str(HERE)], 150, f"isrcheck: {HERE}: it has no manifest.json: it is no certificate"),
     ],
 )
 def test_a_mistake_ends_in_one_line(arguments: list[str], code: int, line: str) -> None:
@@ -93,7 +93,7 @@ def test_a_mistake_ends_in_one_line(arguments: list[str], code: int, line: str) 
 
 
 def test_a_mistake_is_in_the_json(tmp_path: Path) -> None:
-    for arguments in (["prove", "kip-321"], ["verify-proof", "nowhere"]):
+    for arguments in (["prove", "kip-321"], ["prove", "--verify", "nowhere"]):
         assert run(*arguments, "--json", tmp_path / "x.json").code == 150
         data = read(tmp_path / "x.json")
         assert data["exit_code"] == 150
@@ -140,7 +140,7 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def verified(folder: Path, *more: str | Path) -> Outcome:
-    return run("verify-proof", folder, "--model", f"{TOYS}:Hill", "--proof", f"{TOYS}:SoundHillProof", *more)
+    return run("prove", "--verify", folder, f"{TOYS}:Hill", "--proof", f"{TOYS}:SoundHillProof", *more)
 
 
 def test_a_certificate_is_accepted(certificate: Path, tmp_path: Path) -> None:
@@ -154,7 +154,7 @@ def test_a_certificate_is_accepted(certificate: Path, tmp_path: Path) -> None:
 
 
 def test_a_certificate_chooses_no_code(certificate: Path) -> None:
-    done = run("verify-proof", certificate)
+    done = run("prove", "--verify", certificate)
     assert (done.code, "which is not a shipped one; give --model" in last_line(done)) == (150, True)
 
 
@@ -248,7 +248,7 @@ def test_a_certificate_of_what_is_not_so_is_rejected(tmp_path: Path) -> None:
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
-    done = run("verify-proof", tmp_path, "--model", f"{TOYS}:Hill", "--proof", f"{TOYS}:HillProof")
+    done = run("prove", "--verify", tmp_path, f"{TOYS}:Hill", "--proof", f"{TOYS}:HillProof")
     assert done.code == 10
     assert done.out.startswith("REJECTED  ")
     assert "is satisfiable for z3" in done.out
@@ -275,5 +275,5 @@ def test_a_certificate_is_of_the_model_that_it_names(tmp_path: Path) -> None:
     said = {**certificates._said(question), "solvers": certificates.solvers(), "obligations": []}
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps(said))
-    done = run("verify-proof", folder, "--model", "kip-279")
+    done = run("prove", "--verify", folder, "kip-279")
     assert (done.code, last_line(done)) == (150, f"isrcheck: {folder}: it is of model kip-320, not of kip-279")

@@ -1,4 +1,4 @@
-"""`isrcheck validate`: the example of its page, its exit codes, and the messages about files that are no recordings."""
+"""`isrcheck conform --recording`: the example of its page, its exit codes, and messages about damaged files."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def written(folder: Path, *changes: Change) -> Path:
 def explained(path: Path, *options: str) -> tuple[Outcome, Any]:
     """The answer, as the command's outcome and as JSON."""
     out = path.with_suffix(".json")
-    outcome = run("explain", path, "--model", path.parent / "lease.py", "--json", out, *options)
+    outcome = run("conform", "--recording", path, path.parent / "lease.py", "--json", out, *options)
     data = json.loads(out.read_text())
     ANSWERS.validate(data)
     assert data["exit_code"] == outcome.code
@@ -64,7 +64,7 @@ def test_the_example_of_the_page_is_what_happens(tmp_path: Path, name: str, chan
     for line in path.read_text().splitlines():
         LINES.validate(json.loads(line))
     output = iter(explained(path)[0].out.replace(str(path), f"{name}.ndjson").splitlines())
-    shown = re.search(rf"^\$ isrcheck explain {name}.ndjson --model lease.py\n(.*?)^```", PAGE, re.S | re.M)
+    shown = re.search(rf"^\$ isrcheck conform lease.py --recording {name}.ndjson\n(.*?)^```", PAGE, re.S | re.M)
     assert shown is not None
     for line in shown[1].splitlines():
         assert line == "[...]" or line in output, f"{line!r} is not in the output, or not in this place"
@@ -136,7 +136,7 @@ def test_a_limit_is_no_answer(tmp_path: Path) -> None:
 
 def test_a_page_and_one_line(tmp_path: Path) -> None:
     path = written(tmp_path, TAMPERED)
-    quiet = run("explain", path, "--model", tmp_path / "lease.py", "--quiet", "--html", tmp_path / "p.html")
+    quiet = run("conform", "--recording", path, tmp_path / "lease.py", "--quiet", "--html", tmp_path / "p.html")
     assert quiet.out.splitlines() == [f"NOT EXPLAINED  {path}: 3 of 6 lines by lease; server 3 is refused"]
     page = (tmp_path / "p.html").read_text()
     assert "token is 2 then, and was seen as 1" in page
@@ -198,7 +198,7 @@ def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, text: str, 
     written(tmp_path)
     path = tmp_path / "bad.ndjson"
     path.write_text(text)
-    outcome = run("explain", path, "--model", tmp_path / "lease.py")
+    outcome = run("conform", "--recording", path, tmp_path / "lease.py")
     assert outcome.code == 150
     assert said in outcome.err
     assert len(outcome.err.splitlines()) == 1
@@ -206,7 +206,7 @@ def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, text: str, 
 
 def test_the_model_is_named_by_whoever_asks(tmp_path: Path) -> None:
     path = written(tmp_path)
-    assert "it does not say which model it is of; give --model" in run("explain", path).err
+    assert "it does not say which model it is of; name the MODEL" in run("conform", "--recording", path).err
     path = written(tmp_path, ('{"recording": 1,', '{"recording": 1, "model": "lease.py",'))
-    outcome = run("explain", path)
+    outcome = run("conform", "--recording", path)
     assert (outcome.code, "it is of 'lease.py', which is not a shipped model" in outcome.err) == (150, True)

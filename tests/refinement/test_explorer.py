@@ -14,8 +14,8 @@ from isrcheck.checker.cli import main
 from isrcheck.checker.report.explorer.specification_view import SpecificationView
 from isrcheck.checker.report.explorer.walk import Path as Walked
 from isrcheck.checker.report.explorer.walk import Walking
-from isrcheck.model.published.history import with_history
 from isrcheck.model.semantics.interpreter import Interpreter
+from isrcheck.model.specifications.mappings import with_history
 from tests.cli.running import run
 from tests.refinement.graphs import NOTHING, Pair, drawn
 

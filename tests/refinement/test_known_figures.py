@@ -17,7 +17,7 @@ import pytest
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.analysis.refinement.refinement_check import refine
 from isrcheck.checker.analysis.refinement.refinement_result import Refined
-from isrcheck.model.published.history import with_history
+from isrcheck.model.specifications.mappings import with_history
 from tests.scenarios.shipped import FOLDERS
 
 LOG = "replicated-log"

@@ -275,7 +275,7 @@ def test_a_lasso_is_told_beside_the_specification(striking: Path, tmp_path: Path
         again = run("replay", files[form], "--model", f"{striking}:Hands", "--quiet")
         assert (again.code, again.err) == (13, "")
         assert again.out == "VALID  strikes: 1 state, a fair behaviour that breaks strikes\n"
-        assert "     clock:Clock.hour   0\n" in run("show", files[form], "--model", f"{striking}:Hands").out
+        assert "     clock:Clock.hour   0\n" in run("replay", files[form], "--model", f"{striking}:Hands").out
 
 
 def test_a_lasso_that_is_fair_no_more_is_refused(striking: Path, tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from isrcheck.checker.analysis.refinement.refinement_result import Refined
 from isrcheck.checker.analysis.refinement.specification_steps import Abstraction, Allowed, TooMany
 from isrcheck.checker.engines.explicit import small_search
 from isrcheck.checker.engines.explicit.search import search
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.layout import Integers, Layout, Words
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Exit, Trace
 from tests.refinement.graphs import NOTHING, STATES, Pair, drawn

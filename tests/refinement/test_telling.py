@@ -14,8 +14,7 @@ from isrcheck.checker.analysis.replay import replay
 from isrcheck.checker.registry.loader import LoadedModel, load_model_class
 from isrcheck.checker.scenarios.controls import named
 from isrcheck.model.language import Model, invariant
-from isrcheck.model.published.history import with_history
-from isrcheck.model.specifications.mappings import what_leaders_commit
+from isrcheck.model.specifications.mappings import what_leaders_commit, with_history
 from tests.cli.running import run
 from tests.refinement.clocks import asked, read
 

@@ -90,7 +90,7 @@ def test_an_unknown_scenario_leaves_its_json(many: Path) -> None:
 
 def test_the_list_of_scenarios(many: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(many.parent)
-    assert run("scenarios", "many").out == "many  lamp.py  violated: presses-are-few 3  Too many presses\n"
+    assert run("scenarios", "many").out == "many  lamp.py  violated, 3 states\n  Too many presses\n"
     assert run("scenarios", ".", "many/scenario.toml").out == run("scenarios", "many").out
     (found,) = json.loads(run("scenarios", "many", "--json").out)
     assert (found["name"], found["folder"], found["lengths"]) == ("many", "many", {"presses-are-few": 3})

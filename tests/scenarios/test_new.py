@@ -35,7 +35,7 @@ def test_a_violation_is_written_with_its_lengths_and_its_trace() -> None:
     )
     assert run("regress").code == 0
     assert run("check", "--scenario", "lost").code == 12
-    assert run("scenarios").out.startswith("lost  kip-101  violated: weak-isr 12  To be written")
+    assert run("scenarios").out.startswith("lost  kip-101  violated, 12 states\n  To be written")
 
 
 def test_what_holds_has_no_lengths() -> None:
@@ -107,7 +107,7 @@ def test_missing_lengths_are_told_where_they_are_found() -> None:
     found = run("regress")
     assert (found.code, found.out.splitlines()[1].strip()) == (10, line)
     assert line in run("check", "--scenario", "lost", "--quiet").out
-    assert run("scenarios").out.startswith("lost  kip-101  violated  ")
+    assert run("scenarios").out.startswith("lost  kip-101  violated\n  ")
 
 
 @pytest.mark.exhaustive

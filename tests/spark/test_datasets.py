@@ -216,10 +216,10 @@ def test_the_commands(tmp_path: Path, kip_101: Explored, kip_320: Explored) -> N
     assert f"kip-101: {sum(map(len, kip_101.levels)):,} states" in said.out
     data = json.loads((tmp_path / "a.json").read_text())
     assert sum(row["states"] for row in data["variables"]["log[0].length"]) == sum(map(len, kip_101.levels))
-    said = run("diff", one, other, "--json", str(tmp_path / "d.json"), "--master", "local[1]")
+    said = run("analyze", one, "--diff", other, "--trace", "--json", str(tmp_path / "d.json"), "--master", "local[1]")
     data = json.loads((tmp_path / "d.json").read_text())
     assert (said.code, len(data["trace"])) == (10, data["first_level"])
-    assert run("diff", one, one, "--master", "local[1]").code == 0
+    assert run("analyze", one, "--diff", one, "--trace", "--master", "local[1]").code == 0
     said = run("analyze", one, "--variable", "lag")
     assert (said.code, said.err.count("\n")) == (150, 1)
     assert "the dataset has no variable 'lag'; did you mean log" in said.err
@@ -293,7 +293,7 @@ def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_
         assert (said.code, said.out, said.err.count("\n")) == (150, "", 1)
         assert "damaged" in said.err
     part.unlink()
-    said = run("diff", kip_320.dataset.root, str(tmp_path / "x"), "--master", "local[1]")
+    said = run("analyze", kip_320.dataset.root, "--diff", str(tmp_path / "x"), "--trace", "--master", "local[1]")
     assert (said.code, f"{part} is missing or damaged; nothing was changed; begin anew" in said.err) == (150, True)
 
 

@@ -95,7 +95,7 @@ def test_plots_are_svg_and_apart_from_other_output(tmp_path: Path) -> None:
     said = run("analyze", str(tmp_path), "--plot", "x.pdf")
     wanted = "plots are written as SVG or PNG, not PDF; name a file that ends in .svg or .png"
     assert (said.code, wanted in said.err) == (2, True)
-    said = run("diff", str(tmp_path), str(tmp_path), "--plot", "-", "--json", "-")
+    said = run("analyze", str(tmp_path), "--diff", str(tmp_path), "--trace", "--plot", "-", "--json", "-")
     assert (said.code, "--json and --plot name the same file" in said.err) == (2, True)
 
 

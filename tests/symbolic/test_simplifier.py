@@ -9,18 +9,22 @@ from __future__ import annotations
 
 import ast
 import inspect
+import itertools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
 import z3
 
 from isrcheck.checker.engines.symbolic.z3_terms import INTEGERS, Terms
+from isrcheck.model.language.errors import ModelError
 from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics import nodes
-from isrcheck.model.semantics.expressions import FALSE, TRUE, Expression, Kind, Leaf
+from isrcheck.model.semantics.expressions import FALSE, TRUE, Expression, Leaf
 from isrcheck.model.semantics.nodes import flag_node, interned
+from isrcheck.model.semantics.operators import OPERATORS, Kind
 
 HUGE = 1 << 20
 KINDS: list[tuple[str, Kind, int, int]] = [
@@ -55,9 +59,8 @@ def over(x: Expression, c: int) -> Expression:
 
 def raw(operator: str, *arguments: Expression) -> Expression:
     """The operator on these operands without simplification, with an interval that excludes no value."""
-    kinds: dict[str, Kind] = dict.fromkeys(("add", "subtract", "multiply", "size"), "number")
-    kinds |= dict.fromkeys(("union", "intersection", "difference", "only"), "set")
-    kind = arguments[1].kind if operator == "if" else kinds.get(operator, "flag")
+    of = OPERATORS[operator]
+    kind = arguments[of.takes.index("any")].kind if of.gives == "any" else of.gives
     low, high = {"flag": (0, 1), "number": (-HUGE, HUGE), "set": (0, 15), "broker": (-1, 3)}.get(kind, (0, 15))
     return interned(operator, arguments, kind, low, high)
 
@@ -196,13 +199,28 @@ RULES: dict[str, tuple[str, tuple[Expression, ...]]] = {
     "size: set": ("size", (S,)),
 }
 CONSTRUCTORS: dict[str, Callable[..., Expression]] = {
-    **{name: getattr(e, name) for name in e.SEMANTICS if name not in ("not", "and", "or", "if", "only")},
-    "not": e.not_,
-    "and": e.and_,
-    "or": e.or_,
-    "if": e.if_,
+    **{name: of.build for name, of in OPERATORS.items()},
     "only": lambda of: e.only(of, 4),
 }
+SAMPLES: dict[str, list[Expression]] = {
+    "flag": [P, Q, e.not_(P), FALSE, TRUE],
+    "number": [X, Y, FAR, e.add(X, n(2)), n(-2), n(0), n(1), n(3)],
+    "broker": [A, B, broker(-1), broker(1)],
+    "set": [S, U, members(0), members(5), members(15)],
+}
+
+
+def general_rules() -> Iterator[tuple[str, tuple[str, tuple[Expression, ...]]]]:
+    """Rules for each operator that `RULES` leaves out: all sample arguments that the operator is defined for."""
+    for name, of in OPERATORS.items():
+        given = itertools.product(*(SAMPLES.get(kind, SAMPLES["number"]) for kind in of.takes))
+        for arguments in () if name in {operator for operator, _ in RULES.values()} else given:
+            with suppress(ModelError):
+                of.build(*arguments)
+                yield f"{name}: {', '.join(map(repr, arguments))}", (name, arguments)
+
+
+RULES |= dict(general_rules())
 HELPERS = (nodes._junction, nodes._flattened, nodes._absorbed, nodes._bounds, nodes._tightest)
 
 
@@ -239,15 +257,17 @@ def test_rule(rule: str) -> None:
 
 
 def statements(function: Callable[..., Any]) -> set[tuple[str, int]]:
-    """The file and the first line of each statement of a function, without its docstring."""
+    """The file and the first line of each statement of a function, without its docstring and what it refuses."""
     lines, first = inspect.getsourcelines(function)
     body = [node for node in ast.walk(ast.parse("".join(lines))) if isinstance(node, ast.stmt)]
     file = function.__code__.co_filename
-    return {(file, first - 1 + node.lineno) for node in body if not isinstance(node, ast.FunctionDef | ast.Expr)}
+    return {
+        (file, first - 1 + node.lineno) for node in body if not isinstance(node, ast.FunctionDef | ast.Expr | ast.Raise)
+    }
 
 
 def test_every_statement_of_every_constructor_is_reached_by_some_rule() -> None:
-    functions = [e.only if name == "only" else function for name, function in CONSTRUCTORS.items()] + [*HELPERS]
+    functions = [*(of.build for of in OPERATORS.values()), *HELPERS]
     wanted = {line for function in functions for line in statements(inspect.unwrap(function))}
     taken: set[tuple[str, int]] = set()
 

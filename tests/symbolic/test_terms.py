@@ -6,7 +6,6 @@ import pytest
 import z3
 from hypothesis import given
 
-from isrcheck.checker.engines.symbolic import z3_terms as t
 from isrcheck.checker.engines.symbolic.z3_terms import BITS, INTEGERS, Numbers, Terms
 from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics.expressions import Expression, Leaf
@@ -35,10 +34,6 @@ def assert_terms_mean(node: Expression, numbers: Numbers) -> None:
 @given(some_pair())
 def test_a_term_has_the_value_of_its_expression(numbers: Numbers, pair: Pair) -> None:
     assert_terms_mean(pair[0], numbers)
-
-
-def test_every_operator_has_a_term() -> None:
-    assert t.OPERATORS.keys() == e.SEMANTICS.keys()
 
 
 @NUMBERS

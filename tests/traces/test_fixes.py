@@ -112,7 +112,7 @@ def test_replay_and_show_ask_for_a_control_by_name(tmp_path: Path) -> None:
     outcome = run("replay", TRACE, "--control", "kip-101", "--json", path)
     assert outcome.code == 12
     assert line in outcome.out
-    assert line in run("show", TRACE, "--control", "kip-101").out
+    assert line in run("replay", TRACE, "--control", "kip-101").out
     data = json.loads(path.read_text())
     Draft202012Validator(SCHEMA).validate(data)
     (reported,) = data["traces"][0]["why"]["fixes"]
@@ -144,8 +144,8 @@ def test_a_line_does_not_wait_for_where_a_fix_acts_but_a_file_does(
 
 def test_a_control_is_settings_or_a_scenario_or_a_model(tmp_path: Path) -> None:
     trace = FOLDERS["v3-unclean-election"] / "trace.itf.json"
-    by_setting = run("show", trace, "--control", "unclean=false")
-    by_name = run("show", trace, "--control", "v3-unclean-election-forbidden")
+    by_setting = run("replay", trace, "--control", "unclean=false")
+    by_name = run("replay", trace, "--control", "v3-unclean-election-forbidden")
     assert "The fix acts at step 6 (unclean = false): it refuses this step" in by_setting.out
     assert "The fix acts at step 6 (v3-unclean-election-forbidden; unclean = false): it refuses this" in by_name.out
 
@@ -159,7 +159,7 @@ def test_a_control_is_settings_or_a_scenario_or_a_model(tmp_path: Path) -> None:
     ],
 )
 def test_a_control_that_is_none_is_refused(text: str, message: str) -> None:
-    outcome = run("show", FOLDERS["v3-unclean-election"] / "trace.itf.json", "--control", text)
+    outcome = run("replay", FOLDERS["v3-unclean-election"] / "trace.itf.json", "--control", text)
     assert outcome.code == 150
     assert message in outcome.err
     assert len(outcome.err.splitlines()) == 1
@@ -179,6 +179,6 @@ def test_a_fix_of_several_settings_is_told_setting_by_setting_too(tmp_path: Path
         assert (each["how"], each["step"], each["verdict"]) == (alone["how"], alone["step"], alone["verdict"]), name
         assert alone["singly"] == []
     assert len({each["how"] for each in reported["singly"]}) > 1, "not all of them act"
-    text = run("show", recorded, "--control", "v2-with-later-fixes").out
+    text = run("replay", recorded, "--control", "v2-with-later-fixes").out
     assert "Of its changes alone" in text
     assert "truncation = kip-279       allows every step, and the violation is there" in text

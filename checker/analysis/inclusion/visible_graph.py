@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from isrcheck.checker.datasets.variables import shared_variables
-from isrcheck.checker.kernel.compiled import Integers, Kernel
-from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.layout import Integers, Layout, Words
 from isrcheck.checker.kernel.verdict_bits import FAILED, FAILURES, OUTSIDE
 from isrcheck.model.language.errors import UnknownName, nearest
 from isrcheck.model.semantics.concrete_state import holds

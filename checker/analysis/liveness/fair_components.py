@@ -28,8 +28,7 @@ import numpy as np
 
 from isrcheck.checker.analysis.liveness import graph_loops
 from isrcheck.checker.analysis.liveness.region import FairnessObligations, Flags, Region
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.llvm_compiler import begun
 
 

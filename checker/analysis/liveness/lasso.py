@@ -29,8 +29,7 @@ import numpy as np
 from isrcheck.checker.analysis.liveness.fair_components import FairParts
 from isrcheck.checker.analysis.liveness.region import FairnessObligations, Flags, Region
 from isrcheck.checker.engines.explicit.levels import NativeLevels
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.results.exploration import Edges, Path
 from isrcheck.checker.trace.canonical import canonical_walk
 

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from isrcheck.checker.analysis.liveness import graph_loops
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.model.language.fairness import Obligation
 
 Flags = npt.NDArray[np.bool_]

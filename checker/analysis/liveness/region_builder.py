@@ -34,8 +34,7 @@ from isrcheck.checker.analysis.liveness.region import (
 )
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.engines.explicit.memory_account import MANY, return_free_memory
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.verdict_bits import FAILED, OUTSIDE
 from isrcheck.model.language.errors import ModelError
 from isrcheck.model.semantics.transition_system import TransitionSystem

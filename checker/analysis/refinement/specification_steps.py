@@ -11,8 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.kernel.compiled import Integers, Kernel
-from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.layout import Integers, Layout, Words
 from isrcheck.model.semantics.expressions import TRUE, Expression, Leaf
 from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.transition_system import Label, Transition, TransitionSystem

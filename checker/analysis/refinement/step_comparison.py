@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from isrcheck.checker.analysis.refinement.specification_steps import Abstraction, Allowed, TooMany
 from isrcheck.checker.engines.explicit.levels import NativeLevels
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.results.exploration import Edges, Stop
 
 Flags = npt.NDArray[np.bool_]

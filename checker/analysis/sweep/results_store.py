@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import isrcheck.checker
 from isrcheck.checker.results.errors import DatasetRefused
 
 BEGIN: Final = b'{"cell": '
@@ -99,5 +98,5 @@ def sources(model: str) -> str:
 @cache
 def _own() -> tuple[Path, ...]:
     """The Python files of the language, the models, the invariants and the checker."""
-    root = Path(next(iter(isrcheck.checker.__path__))).parent
+    root = Path(__file__).parents[3]
     return tuple(sorted(file for name in ("model", "invariants", "checker") for file in (root / name).rglob("*.py")))

@@ -1,22 +1,181 @@
-"""A review as text, and as Markdown for a comment on a pull request.
-
-A review of a change as a page.
-"""
+"""A review as sections: tables, sentences and blocks of text, for every form of output."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 from isrcheck.checker.analysis.inclusion.inclusion_check import Comparison
-from isrcheck.checker.changes.mutation.mutation_table import shortened
+from isrcheck.checker.changes.mutation.mutation_run import Mutation
+from isrcheck.checker.changes.mutation.mutation_table import headline as mutation_headline
+from isrcheck.checker.changes.mutation.mutation_table import how, shortened
 from isrcheck.checker.changes.review.change_review import Review
-from isrcheck.checker.changes.review.review_sections import Section, sections
+from isrcheck.checker.changes.review.model_differences import ChangedFunction
 from isrcheck.checker.changes.review.review_summary import review_summary
+from isrcheck.checker.changes.review.verdict_differences import Row, Turned
+from isrcheck.checker.proofs.proof_result import ProofResult
 from isrcheck.checker.report.github import escaped, fenced
+from isrcheck.checker.report.inclusion_text import endings_text, inclusion_summary
 from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.report.pages.trace_data import page_trace
-from isrcheck.checker.results.text_layout import PLAIN, Ink, columns
+from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, plural
+
+WORDS: Final = {"alone": "one side only", "other": "another trace", "otherwise": "asked otherwise"}
+"""Words for the turns (kinds of change of a verdict) whose own names would not be clear."""
+
+
+@dataclass(frozen=True)
+class Section:
+    """A title, a table with its head, sentences below the table, and titled blocks of text that can be opened."""
+
+    title: str
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    lines: tuple[str, ...] = ()
+    blocks: tuple[tuple[str, str], ...] = ()
+
+
+def sections(found: Review) -> list[Section]:
+    """All sections of a review, except empty ones."""
+    made = [
+        *_settings(found),
+        *_fairness(found),
+        *_text(found),
+        _verdicts(found),
+        *_scenarios(found),
+        _behaviours(found.inclusion),
+    ]
+    if found.guards is not None:
+        made.append(_guards(found.guards))
+    if found.proofs is not None:
+        made.append(_proofs(found, found.proofs))
+    return made
+
+
+def _settings(found: Review) -> Iterator[Section]:
+    if not found.settings:
+        return
+    declared = type(found.old.model).declared_settings() | type(found.new.model).declared_settings()
+    rows = tuple((name, one or "-", two or "-", declared[name].meaning) for name, one, two in found.settings)
+    yield Section("Settings that differ", ("setting", "before", "after", "meaning"), rows)
+
+
+def _fairness(found: Review) -> Iterator[Section]:
+    rows = found.questions.fairness
+    if rows:
+        yield Section("Fairness that differs", ("action", "before", "after"), rows)
+
+
+def _text(found: Review) -> Iterator[Section]:
+    text = found.text
+    asked = found.questions
+    if not (text.changed or text.new or text.gone or text.actions or asked.predicates or asked.states):
+        return
+    rows = [row for function in text.changed for row in _function(function)]
+    lines = [f"{word}: {', '.join(names)}" for word, names in (("New", text.new), ("Gone", text.gone)) if names]
+    meanings: dict[str, list[str]] = {}
+    for action, meaning in text.actions:
+        meanings.setdefault(meaning, []).append(action)
+    lines += [f"Actions, {meaning}: {', '.join(names)}" for meaning, names in sorted(meanings.items())]
+    if asked.states:
+        lines.append(f"Of the states, otherwise: {', '.join(asked.states)}")
+    if asked.predicates:
+        lines.append(f"Asked otherwise: {', '.join(sorted(asked.predicates))}")
+    blocks = tuple((f"{f.name} ({f.where})", "\n".join(f.lines)) for f in text.changed)
+    yield Section("What is written otherwise", ("function", "guard", "", "where"), tuple(rows), tuple(lines), blocks)
+
+
+def _function(function: ChangedFunction) -> Iterator[tuple[str, ...]]:
+    name = function.name if function.before == function.name else f"{function.name}, was {function.before}"
+    if not function.lost and not function.added:
+        yield name, "otherwise, with the same guards", "", function.where
+    for guards, word in ((function.lost, "no more"), (function.added, "now")):
+        for guard in guards:
+            yield name, guard.text, word, guard.where
+
+
+def _verdicts(found: Review) -> Section:
+    order = ("broken", "mended", "vacuous", "otherwise", "other", "open", "alone")
+    unknown = [row for row in found.turned("open") if row.before == row.after]
+    turned = [row for turn in order for row in found.turned(turn) if row not in unknown]
+    rows = tuple((_turn(row), row.name, *(x.text if x else "-" for x in (row.before, row.after))) for row in turned)
+    same = found.turned("same")
+    holding = [(row.name, row.after) for row in same if row.after and row.after.verdict == "holds"]
+    held = [name + (" (vacuously)" if answer.vacuous else "") for name, answer in holding]
+    kept = [f"{row.name} ({row.after.text})" for row in same if row.after and row.after.verdict == "violated"]
+    lines = [
+        f"{word}: {', '.join(names)}"
+        for word, names in (
+            ("Hold before and after", held),
+            ("Violated before and after", kept),
+            ("Open before and after", [row.name for row in unknown]),
+        )
+        if names
+    ]
+    states = [f"{'all' if whole else 'the first'} {plural(count, 'state')}" for count, whole in found.states]
+    if found.questions.narrower:
+        names = ", ".join(found.questions.narrower)
+        lines.append(f"Less is looked at after ({names}): what is violated no more for that is not mended")
+    lines.append(f"Looked at: {states[0]} before, {states[1]} after, at these settings")
+    return Section("Invariants and properties", ("", "name", "before", "after"), rows, tuple(lines))
+
+
+def _turn(row: Row | Turned) -> str:
+    if row.turn == "other" and isinstance(row, Row) and row.before is not None and row.before.vacuous:
+        return "no more vacuous"
+    return WORDS.get(row.turn, row.turn)
+
+
+def _scenarios(found: Review) -> Iterator[Section]:
+    asked = found.scenarios
+    if asked is None or not (asked.asked or asked.not_asked or asked.unread):
+        return
+    rows = tuple((_turn(x), x.name, x.before, x.after) for x in asked.turned)
+    count = len(found.recorded("open"))
+    left = f", {count} open" if count else ""
+    turn = len(rows) - count
+    lines = [f"{plural(asked.asked, 'recorded scenario')} of these models asked of both, {turn} of them turn{left}"]
+    reasons: dict[str, list[str]] = {}
+    for name, why in asked.not_asked:
+        reasons.setdefault(why, []).append(name)
+    lines += [f"Not asked, because {why}: {', '.join(names)}" for why, names in reasons.items()]
+    lines += [f"Not asked: {why}" for why in asked.unread]
+    yield Section("Scenarios whose verdict turns", ("", "scenario", "before", "after"), rows, tuple(lines))
+
+
+def _behaviours(found: Comparison) -> Section:
+    lines = [
+        f"{inclusion_summary(found)[0].upper()}{inclusion_summary(found)[1:]}",
+        f"Compared by the changes of {', '.join(found.visible)}",
+    ]
+    blocks = []
+    for way, word, mine, other in ((found.new, "new", found.b, found.a), (found.gone, "gone", found.a, found.b)):
+        if way.endings is not None:
+            told = endings_text(way.endings, mine.name, other.name)
+            blocks.append((f"What is {word}", "\n".join(told).strip("\n")))
+    return Section("Behaviours", lines=tuple(lines), blocks=tuple(blocks))
+
+
+def _guards(found: Mutation) -> Section:
+    quiet = ("survived", "forbids", "unread", "nothing new")
+    open_ones = [v for v in found.verdicts if v.outcome in quiet and v.touches != "update"]
+    rows = tuple((v.outcome, v.action, v.edit.where, v.edit.words, how(v)) for v in open_ones)
+    head = ("outcome", "action", "line", "change", "")
+    return Section(
+        "Guards that no invariant or property needs", head, rows, (" ".join(mutation_headline(found).split()),)
+    )
+
+
+def _proofs(found: Review, proofs: tuple[ProofResult, ProofResult]) -> Section:
+    rows, lines = [], []
+    for side, proof in zip((found.old, found.new), proofs, strict=True):
+        by = f"{len(proof.lemmas)} lemmas" if proof.by == "lemmas" else f"induction over {proof.k or 1}"
+        rows.append((side.name, proof.verdict, by, ", ".join(proof.targets)))
+        broken = [f"{each.goal} after {each.action}" for each in proof.failing]
+        lines += [f"{side.name} does not keep: {', '.join(broken)}"] if broken else []
+        lines += [f"{side.name}: {proof.reason}"] if proof.reason else []
+    return Section("Proofs", ("", "verdict", "by", "of"), tuple(rows), tuple(lines))
 
 
 def text(found: Review, ink: Ink = PLAIN) -> list[str]:

@@ -19,8 +19,7 @@ import numpy as np
 
 from isrcheck.checker.engines.explicit import search_loops
 from isrcheck.checker.engines.explicit.memory_account import HUGE_PAGE, Account, OutOfMemory
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.layout import Integers, Layout, Words
 
 LOAD: Final = 0.75
 """How full the table of a dictionary may become."""

@@ -16,8 +16,8 @@ from typing import Any, Final
 import numpy as np
 
 from isrcheck.checker.engines.explicit.levels import NativeLevels
-from isrcheck.checker.kernel.compiled import Integers, Kernel
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILED, FAILURES, LEAST
 from isrcheck.checker.results.exploration import Exploration, Limits, Stop
 from isrcheck.model.semantics.transition_system import TransitionSystem

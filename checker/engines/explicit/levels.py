@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.checker.kernel.compiled import Integers, Kernel
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.llvm_orbits import Orbits, distinct
 from isrcheck.checker.results.exploration import Edges
 from isrcheck.model.semantics.transition_system import TransitionSystem

@@ -19,8 +19,7 @@ import numpy.typing as npt
 from isrcheck.checker.engines.explicit import run_loops as loops
 from isrcheck.checker.engines.explicit.memory_account import Account
 from isrcheck.checker.engines.explicit.run_loops import CHUNK, CHUNK_BITS, LARGEST, PIECE
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.layout import Integers, Words
 
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.uint8]

@@ -17,10 +17,10 @@ import numpy as np
 
 from isrcheck.checker.engines.explicit.level_search import Level, Levelwise, Stopped, as_integer
 from isrcheck.checker.engines.explicit.levels import BLOCK, NativeLevels
-from isrcheck.checker.kernel.bytecode import vm_functions
-from isrcheck.checker.kernel.compiled import Integers, Kernel
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, GREATEST, LEAST, OUTSIDE
+from isrcheck.checker.kernel.vm import vm_functions
 from isrcheck.checker.results.exploration import Exploration, Limits, Progress, Report
 from isrcheck.model.semantics.transition_system import TransitionSystem
 

@@ -23,8 +23,8 @@ from isrcheck.checker.engines.explicit.level_search import Level, Levelwise, Sto
 from isrcheck.checker.engines.explicit.levels import NativeLevels, OrbitLevels
 from isrcheck.checker.engines.explicit.memory_account import MANY, OutOfMemory, return_free_memory
 from isrcheck.checker.engines.explicit.workers import BATCH_BITS, Team, Worker, batch_bits
-from isrcheck.checker.kernel.compiled import Integers, Kernel
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.llvm_orbits import Orbits, distinct
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.results.exploration import Exploration, Limits, OrbitCounts, Progress, Report

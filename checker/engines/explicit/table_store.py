@@ -19,8 +19,7 @@ import numpy as np
 from isrcheck.checker.engines.explicit import search_loops
 from isrcheck.checker.engines.explicit.compressed_ids import Each, Stored, one_by_one
 from isrcheck.checker.engines.explicit.memory_account import LINE, Account, OutOfMemory
-from isrcheck.checker.kernel.compiled import Integers
-from isrcheck.checker.kernel.layout import Layout, Words
+from isrcheck.checker.kernel.layout import Integers, Layout, Words
 
 if TYPE_CHECKING:
     from isrcheck.checker.engines.explicit.compressed_ids import Stored

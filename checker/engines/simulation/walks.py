@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 
 from isrcheck.checker.engines.simulation import walk_loops
-from isrcheck.checker.kernel.compiled import ROOM, Integers, Kernel
-from isrcheck.checker.kernel.layout import Words
+from isrcheck.checker.kernel.compiled import ROOM, Kernel
+from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILED, GREATEST, LEAST, OUTSIDE
 from isrcheck.checker.results.exploration import Path
 from isrcheck.model.semantics.expressions import FALSE

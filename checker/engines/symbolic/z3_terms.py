@@ -16,7 +16,8 @@ from typing import Any, Final, Protocol
 
 import z3
 
-from isrcheck.model.semantics.expressions import Expression, Kind, Leaf, topological
+from isrcheck.model.semantics.expressions import SEMANTICS, Expression, Kind, Leaf, topological
+from isrcheck.model.semantics.operators import complete
 
 Term = Any
 """A term of z3."""
@@ -280,33 +281,11 @@ class Terms:
         (a, b), numbers, coded = self._alike(node, terms)
         return numbers.le(a, b, coded)
 
-    def add(self, node: Expression, terms: list[Term]) -> Term:
-        a, b = self._operands(node, terms)
-        return a + b
-
-    def subtract(self, node: Expression, terms: list[Term]) -> Term:
-        a, b = self._operands(node, terms)
-        return a - b
-
-    def multiply(self, node: Expression, terms: list[Term]) -> Term:
-        a, b = self._operands(node, terms)
-        return a * b
-
-    def union(self, node: Expression, terms: list[Term]) -> Term:
-        a, b = self._operands(node, terms)
-        return a | b
-
-    def intersection(self, node: Expression, terms: list[Term]) -> Term:
-        a, b = self._operands(node, terms)
-        return a & b
-
-    def difference(self, node: Expression, terms: list[Term]) -> Term:
-        a, b = self._operands(node, terms)
-        return a & ~b
-
-    def _operands(self, node: Expression, terms: list[Term]) -> list[Term]:
-        """The arguments in the form of the result. Higher bits that are cut off do not influence the result."""
-        return [self._fitted(t, x, node.kind, interval(node)) for t, x in zip(terms, node.arguments, strict=True)]
+    def by_meaning(self, node: Expression, terms: list[Term]) -> Term:
+        """The operator's meaning, applied to the arguments in the form of the result. Higher bits that are cut off do
+        not influence the result."""
+        fitted = (self._fitted(t, x, node.kind, interval(node)) for t, x in zip(terms, node.arguments, strict=True))
+        return SEMANTICS[node.operator](*fitted)
 
     def if_(self, node: Expression, terms: list[Term]) -> Term:
         condition, *cases = terms
@@ -352,21 +331,22 @@ def _coded(kind: Kind, within: Interval) -> Interval:
     return within[0] + _shift(kind), within[1] + _shift(kind)
 
 
-OPERATORS: Final[dict[str, Callable[[Terms, Expression, list[Term]], Term]]] = {
+_ROWS: Final[dict[str, Callable[[Terms, Expression, list[Term]], Term]]] = {
     "not": Terms.not_,
     "and": Terms.and_,
     "or": Terms.or_,
     "eq": Terms.eq,
     "le": Terms.le,
-    "add": Terms.add,
-    "subtract": Terms.subtract,
-    "multiply": Terms.multiply,
+    "add": Terms.by_meaning,
+    "subtract": Terms.by_meaning,
+    "multiply": Terms.by_meaning,
     "if": Terms.if_,
     "has": Terms.has,
     "only": Terms.only,
-    "union": Terms.union,
-    "intersection": Terms.intersection,
-    "difference": Terms.difference,
+    "union": Terms.by_meaning,
+    "intersection": Terms.by_meaning,
+    "difference": Terms.by_meaning,
     "subset": Terms.subset,
     "size": Terms.size,
 }
+OPERATORS: Final = complete("z3 (checker/engines/symbolic/z3_terms.py)", _ROWS)

@@ -30,9 +30,10 @@ from isrcheck.checker.proofs.unbounded.shapes import (
     scalarset_of,
 )
 from isrcheck.model.language.domains import BrokerSet, Domain, Flag, Number
-from isrcheck.model.language.errors import BRANCH, OfTheState, mistake, not_a_condition
+from isrcheck.model.language.errors import BRANCH, ModelError, OfTheState, mistake, not_a_condition
 from isrcheck.model.language.quantifiers import every, implies, some
 from isrcheck.model.language.scalarset_members import BrokerId
+from isrcheck.model.semantics.operators import Operator, python_operators
 
 
 class Unbounded(OfTheState):
@@ -165,6 +166,30 @@ def terms_of(like: type[Scalar], domain: Domain, value: Any, stored: bool) -> tu
     return terms, both(defined, *fits)
 
 
+def require_meaning(of: Operator, fits: Callable[[object], bool], *values: Any) -> None:
+    """Raises `NotImplementedError` unless the operator's meaning, applied to these values, `fits`."""
+    try:
+        able = fits(of.meaning(*values))
+    except (TypeError, AttributeError, ModelError, z3.Z3Exception):
+        able = False
+    if not able:
+        where = "proofs without bounds (checker/proofs/unbounded)"
+        raise NotImplementedError(f"{where} lack the operator {of.name}: its meaning is not defined on z3's terms")
+
+
+def _of_numbers(of: Operator, on_the_right: bool) -> Callable[[UnboundedNumber, Any], UnboundedNumber]:
+    require_meaning(of, z3.is_int, *z3.Ints("a b"))
+
+    def method(self: UnboundedNumber, other: Any) -> UnboundedNumber:
+        b = self._lift(other)
+        term = of.meaning(b.term, self.term) if on_the_right else of.meaning(self.term, b.term)
+        domain = self.domain if kind(self.domain) is not None else b.domain
+        return UnboundedNumber((term,), domain, both(self.defined, b.defined))
+
+    return method
+
+
+@python_operators("number", _of_numbers)
 class UnboundedNumber(Scalar):
     __slots__ = ()
 
@@ -184,29 +209,8 @@ class UnboundedNumber(Scalar):
     def __gt__(self, other: Any) -> UnboundedFlag:
         return self._compare(other, lambda a, b: a > b)
 
-    def _combine(self, other: Any, operation: Callable[[Term, Term], Term]) -> UnboundedNumber:
-        b = self._lift(other)
-        term = operation(self.term, b.term)
-        domain = self.domain if kind(self.domain) is not None else b.domain
-        return UnboundedNumber((term,), domain, both(self.defined, b.defined))
-
-    def __add__(self, other: Any) -> UnboundedNumber:
-        return self._combine(other, lambda a, b: a + b)
-
-    def __sub__(self, other: Any) -> UnboundedNumber:
-        return self._combine(other, lambda a, b: a - b)
-
-    def __rsub__(self, other: Any) -> UnboundedNumber:
-        return self._combine(other, lambda a, b: b - a)
-
-    def __mul__(self, other: Any) -> UnboundedNumber:
-        return self._combine(other, lambda a, b: a * b)
-
     def __neg__(self) -> UnboundedNumber:
-        return 0 - self
-
-    __radd__ = __add__
-    __rmul__ = __mul__
+        return 0 - self  # type: ignore[no-any-return]
 
     def __index__(self) -> NoReturn:
         raise mistake(
@@ -283,26 +287,23 @@ class UnboundedBroker(Scalar):
         return ofFlag(self.term == -1, self.defined)
 
 
+def _of_sets(of: Operator, on_the_right: bool) -> Callable[[UnboundedSet, Any], UnboundedSet]:
+    require_meaning(of, lambda found: isinstance(found, UnboundedFlag), *map(ofFlag, z3.Bools("a b")))
+
+    def method(self: UnboundedSet, other: Any) -> UnboundedSet:
+        b = self._lift(other)
+        a, b = (b, self) if on_the_right else (self, b)
+        # The meaning of an operator on sets holds for each member.
+        terms = tuple(of.meaning(ofFlag(x), ofFlag(y)).term for x, y in zip(a.terms, b.terms, strict=True))
+        return UnboundedSet(terms, self.domain, both(self.defined, b.defined))
+
+    return method
+
+
+@python_operators("set", _of_sets)
 class UnboundedSet(Scalar):
     __slots__ = ()
     domain: BrokerSet
-
-    def _each(self, other: Any, operation: Callable[[Term, Term], Term]) -> UnboundedSet:
-        b = self._lift(other)
-        terms = tuple(operation(x, y) for x, y in zip(self.terms, b.terms, strict=True))
-        return UnboundedSet(terms, self.domain, both(self.defined, b.defined))
-
-    def __or__(self, other: Any) -> UnboundedSet:
-        return self._each(other, either)
-
-    def __and__(self, other: Any) -> UnboundedSet:
-        return self._each(other, both)
-
-    def __sub__(self, other: Any) -> UnboundedSet:
-        return self._each(other, lambda x, y: both(x, negated(y)))
-
-    def __rsub__(self, other: Any) -> UnboundedSet:
-        return self._lift(other) - self  # type: ignore[no-any-return]
 
     def __le__(self, other: Any) -> UnboundedFlag:
         b = self._lift(other)
@@ -311,9 +312,6 @@ class UnboundedSet(Scalar):
 
     def __ge__(self, other: Any) -> UnboundedFlag:
         return self._lift(other) <= self  # type: ignore[no-any-return]
-
-    __ror__ = __or__
-    __rand__ = __and__
 
     def _broker(self, broker: Any) -> UnboundedBroker:
         like = UnboundedBroker((z3.IntVal(-1),), replace(self.domain.element, optional=True))
@@ -329,10 +327,10 @@ class UnboundedSet(Scalar):
         return ofFlag(found, both(self.defined, b.defined))
 
     def including(self, broker: Any) -> UnboundedSet:
-        return self | self._only(broker)
+        return self | self._only(broker)  # type: ignore[no-any-return]
 
     def excluding(self, broker: Any) -> UnboundedSet:
-        return self - self._only(broker)
+        return self - self._only(broker)  # type: ignore[no-any-return]
 
     def _only(self, broker: Any) -> UnboundedSet:
         b = self._broker(broker)

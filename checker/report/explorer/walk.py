@@ -339,7 +339,7 @@ class Walking:
         return {"values": evaluated(self.model, [step.state for step in self._trace(path).steps], text)}
 
     def saved(self, path: Path) -> dict[str, Any]:
-        """The path as the text of an ITF file, which `isrcheck show` and the explorer can read."""
+        """The path as the text of an ITF file, which `isrcheck replay` and the explorer can read."""
         return {"content": as_text(to_itf(self._trace(path), self.loaded.name, self.model.settings, "path"))}
 
     # --- traces -----------------------------------------------------------------------------------------------------

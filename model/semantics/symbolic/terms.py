@@ -16,6 +16,7 @@ from isrcheck.model.language.quantifiers import every, some
 from isrcheck.model.language.scalarset_members import BrokerId, NoBroker, no_order
 from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics.expressions import FALSE, LARGEST, TRUE, Expression
+from isrcheck.model.semantics.operators import Operator, python_operators
 
 
 class Symbolic(OfTheState):
@@ -134,6 +135,14 @@ def _kleene(a: Term, b: Term, decides: Callable[[Expression], Expression]) -> Ex
     return e.or_(e.and_(a.defined, b.defined), e.and_(a.defined, decides(a.node)), e.and_(b.defined, decides(b.node)))
 
 
+def _of_either(of: Operator, on_the_right: bool) -> Callable[[Choice, Any], Any]:
+    compute = of.in_python
+    if on_the_right:
+        return lambda self, other: self._each(other, lambda mine, theirs: compute(theirs, mine))
+    return lambda self, other: self._each(other, compute)
+
+
+@python_operators("set", _of_either)
 @dataclass(frozen=True, eq=False)
 class Choice(OfTheState):
     """The result of `when` with two plain values; its domain is known only when the result is stored or compared."""
@@ -160,20 +169,6 @@ class Choice(OfTheState):
     def __ge__(self, other: Any) -> Any:
         return self._each(other, operator.ge)
 
-    def __or__(self, other: Any) -> Any:
-        return self._each(other, operator.or_)
-
-    def __and__(self, other: Any) -> Any:
-        return self._each(other, operator.and_)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._each(other, operator.sub)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._each(other, lambda mine, theirs: theirs - mine)
-
-    __ror__, __rand__ = __or__, __and__
-
     def _shown(self) -> str:
         return f": {self!r}"
 
@@ -196,6 +191,16 @@ def _of_plain(value: int) -> Term:
     return TracedNumber(e.constant("number", value), TRUE, Number(value, value))
 
 
+def _of_numbers(of: Operator, on_the_right: bool) -> Callable[[TracedNumber, Any], TracedNumber]:
+    def method(self: TracedNumber, other: Any) -> TracedNumber:
+        b = self._lift(other)
+        node = _fitting(of.build(b.node, self.node) if on_the_right else of.build(self.node, b.node))
+        return TracedNumber(node, e.and_(self.defined, b.defined), Number(node.low, node.high))
+
+    return method
+
+
+@python_operators("number", _of_numbers)
 class TracedNumber(Term):
     __slots__ = ()
 
@@ -206,11 +211,6 @@ class TracedNumber(Term):
     def _compare(self, other: Any, test: Callable[[Expression, Expression], Expression]) -> TracedFlag:
         b = self._lift(other)
         return TracedFlag(test(self.node, b.node), e.and_(self.defined, b.defined), Flag())
-
-    def _combine(self, other: Any, operation: Callable[[Expression, Expression], Expression]) -> TracedNumber:
-        b = self._lift(other)
-        node = _fitting(operation(self.node, b.node))
-        return TracedNumber(node, e.and_(self.defined, b.defined), Number(node.low, node.high))
 
     def __le__(self, other: Any) -> TracedFlag:
         return self._compare(other, e.le)
@@ -224,23 +224,8 @@ class TracedNumber(Term):
     def __gt__(self, other: Any) -> TracedFlag:
         return self._compare(other, lambda a, b: e.lt(b, a))
 
-    def __add__(self, other: Any) -> TracedNumber:
-        return self._combine(other, e.add)
-
-    def __sub__(self, other: Any) -> TracedNumber:
-        return self._combine(other, e.subtract)
-
-    def __rsub__(self, other: Any) -> TracedNumber:
-        return self._combine(other, lambda a, b: e.subtract(b, a))
-
-    def __mul__(self, other: Any) -> TracedNumber:
-        return self._combine(other, e.multiply)
-
     def __neg__(self) -> TracedNumber:
-        return 0 - self
-
-    __radd__ = __add__
-    __rmul__ = __mul__
+        return 0 - self  # type: ignore[no-any-return]
 
 
 class TracedMember(Term):
@@ -315,6 +300,16 @@ class TracedBroker(Term):
         return e.constant("broker", -1) if value is None or isinstance(value, NoBroker) else None
 
 
+def _of_sets(of: Operator, on_the_right: bool) -> Callable[[TracedSet, Any], TracedSet]:
+    def method(self: TracedSet, other: Any) -> TracedSet:
+        b = self._lift(other)
+        node = of.build(b.node, self.node) if on_the_right else of.build(self.node, b.node)
+        return TracedSet(node, e.and_(self.defined, b.defined), self.domain)
+
+    return method
+
+
+@python_operators("set", _of_sets)
 class TracedSet(Term):
     """A set of members of a scalarset."""
 
@@ -341,22 +336,6 @@ class TracedSet(Term):
     def _members(self) -> list[BrokerId]:
         return [BrokerId(number, self.domain.element.of) for number in range(self._count)]
 
-    def _binary(self, other: Any, operation: Callable[[Expression, Expression], Expression]) -> TracedSet:
-        b = self._lift(other)
-        return TracedSet(operation(self.node, b.node), e.and_(self.defined, b.defined), self.domain)
-
-    def __or__(self, other: Any) -> TracedSet:
-        return self._binary(other, e.union)
-
-    def __and__(self, other: Any) -> TracedSet:
-        return self._binary(other, e.intersection)
-
-    def __sub__(self, other: Any) -> TracedSet:
-        return self._binary(other, e.difference)
-
-    def __rsub__(self, other: Any) -> TracedSet:
-        return self._binary(other, lambda a, b: e.difference(b, a))
-
     def __le__(self, other: Any) -> TracedFlag:
         b = self._lift(other)
         return TracedFlag(e.subset(self.node, b.node), e.and_(self.defined, b.defined), Flag())
@@ -365,9 +344,6 @@ class TracedSet(Term):
         b = self._lift(other)
         return TracedFlag(e.subset(b.node, self.node), e.and_(self.defined, b.defined), Flag())
 
-    __ror__ = __or__
-    __rand__ = __and__
-
     def has(self, broker: Any) -> TracedFlag:
         """True where the broker is in the set; `none` is in no set."""
         b = self._broker(broker)
@@ -375,11 +351,11 @@ class TracedSet(Term):
 
     def including(self, broker: Any) -> TracedSet:
         """The set with the broker added; `none` adds nothing."""
-        return self | self._only(broker)
+        return self | self._only(broker)  # type: ignore[no-any-return]
 
     def excluding(self, broker: Any) -> TracedSet:
         """The set without the broker."""
-        return self - self._only(broker)
+        return self - self._only(broker)  # type: ignore[no-any-return]
 
     def every(self, holds: Callable[[BrokerId], Any]) -> Any:
         """True where `holds` is true for every member."""

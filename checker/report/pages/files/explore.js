@@ -316,7 +316,7 @@
       const url = URL.createObjectURL(new Blob([content], { type: "application/json" }));
       make("a", { href: url, download: name }).click();
       URL.revokeObjectURL(url);
-      say("note", `${name}: isrcheck show tells it, and an explorer of this model loads it.`);
+      say("note", `${name}: isrcheck replay shows it, and an explorer of this model loads it.`);
     } catch (error) {
       say("alert", error.message);
     }
