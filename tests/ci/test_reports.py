@@ -98,7 +98,7 @@ def test_junit_says_what_was_found(tmp_path: Path) -> None:
     cases = {case.name: case for case in suite}
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (3, 2, 0, 1)
     (failure,) = cases["weak-isr"].result
-    assert isinstance(failure, junitparser.CommandError)
+    assert isinstance(failure, junitparser.Failure)
     assert "Counterexample: weak-isr" in failure.text
     assert "truncat" in failure.text or "become-follower" in failure.text
     (skipped,) = cases["leader-in-isr-or-none"].result

@@ -179,7 +179,7 @@ def drawn(seed: int) -> tuple[Act, ...]:
 
 
 Places = tuple[int, int, int, int, tuple[int, ...], tuple[tuple[int, bool], ...], bool]
-"""The values of a, b, r0, r1, the queue, `with_story` and the flag. Values are numbered in the order of occurrence."""
+"""The values of a, b, r0, r1, the queue, `reported` and the flag. Values are numbered in the order of occurrence."""
 
 
 def named(places: list[Any]) -> Places:

@@ -50,7 +50,8 @@ IS_TRUNCATING = "without ~s.replica[p][follower].truncating"
 COMMITS_NOTHING = "end >= replica.high_watermark, not end > replica.high_watermark"
 NOT_PAST_THE_END = "s.log[p][follower].length >= end, not s.log[p][follower].length > end"
 MUTANTS: list[tuple[str, str, FunctionType, str, str]] = [
-    ("v1", "follow-leader", ZookeeperListeners.follow_leader, "without self.has_notification(s, p, b, 'leader')", "live watch"),
+    ("v1", "follow-leader", ZookeeperListeners.follow_leader, "without self.has_notification(s, p, b, 'leader')",
+     "live watch"),
     ("v1", "session-expires", ZookeeperWatches.fire, "without condition", "watch"),
     ("v1", "register-again", ZookeeperWatches.register_again, "without ~s.live.has(b)", "watch"),
     ("v1", "register-again", ZookeeperWatches.register_again, "without s.live = s.live | {b}", "watch"),
@@ -81,7 +82,8 @@ MUTANTS: list[tuple[str, str, FunctionType, str, str]] = [
     ("alter-isr", "become-follower-by-command", Commands.is_followed, "without request.epoch > replica.epoch",
      "replica.version"),
     ("alter-isr", "on-broker-change", Controller.decide, "without changed | ~s.seen_live[c][p].has(b)", "channel"),
-    ("alter-isr", "on-broker-change", Controller.decide, "without recipients.has(b)", "alteration channel live seen_live"),
+    ("alter-isr", "on-broker-change", Controller.decide, "without recipients.has(b)",
+     "alteration channel live seen_live"),
     ("alter-isr", "on-broker-change-without-leader", Controller.decide, "without recipients.has(b)",
      "channel known_end replica.epoch replica.isr replica.leader replica.pending replica.role replica.version"),
     ("alter-isr", "commit", Logs.commit, COMMITS_NOTHING, "committed.by"),

@@ -321,7 +321,7 @@ WRITE: dict[str, tuple[Callable[[Any, Any], None], Callable[[Plain], Plain]]] = 
     ),
     "fresh, told": (
         lambda m, s: s.told.add({"version": s.fresh(VERSION), "ok": s.p}),
-        assigning(with_story=lambda v: v["told"] | {(unheld(v)[0], v["p"])}),
+        assigning(told=lambda v: v["told"] | {(unheld(v)[0], v["p"])}),
     ),
     "per, by a held index": (_item, assigning(end=lambda v: put(v["end"], v["x"], 2))),
 }

@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
-from isrcheck.checker.analysis import fix_search
+from isrcheck.checker.analysis import compare_with_fix
 from isrcheck.checker.analysis.compare_with_fix import fixed_version
 from isrcheck.checker.results.story import Fix
 from isrcheck.checker.scenarios.controls import fixed_versions_of
@@ -129,7 +129,7 @@ def test_a_line_does_not_wait_for_where_a_fix_acts_but_a_file_does(
     """Walking a dozen traces with their controls takes longer than finding the traces."""
     asked: list[str] = []
     monkeypatch.setattr(
-        fix_search, "compare_all_with_fixes", lambda result, loaded, fixed_versions: asked.append(result.model)
+        compare_with_fix, "compare_all_with_fixes", lambda result, loaded, fixed_versions: asked.append(result.model)
     )
     question = ("check", "--scenario", "v3-unclean-election", "--quiet")
     assert run(*question).code == 12
