@@ -31,7 +31,7 @@ from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.scenario import read
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 from isrcheck.model.semantics.tracing import meaningless
 
 ROOT = Path(__file__).parent.parent

@@ -24,7 +24,7 @@ from isrcheck.checker.trace.canonical import CanonicalPaths
 from isrcheck.model.language.errors import UnknownName, nearest
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.model import Model
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 from isrcheck.model.semantics.expressions import Expression
 from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.tracing import applicable_properties, trace

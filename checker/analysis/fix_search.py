@@ -19,8 +19,7 @@ from isrcheck.checker.results.story import FixSearch, TriedValue
 from isrcheck.checker.trace.fixed_run import fix
 from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
 from isrcheck.model.language.errors import ModelError
-from isrcheck.model.language.profiles import BARE
-from isrcheck.model.language.settings import Setting
+from isrcheck.model.language.settings import BARE, Setting
 from isrcheck.model.semantics.transition_system import shown
 
 

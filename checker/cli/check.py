@@ -37,7 +37,7 @@ from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.report.outputs import Answered, Unfinished
 from isrcheck.checker.results.errors import command_error
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel
@@ -318,7 +318,7 @@ def _add_fix_search(result: Result, loaded: LoadedModel, question: Question) -> 
     Adds the outcomes to the violated invariant with the shortest trace. Does nothing if no invariant is violated.
     """
     from isrcheck.checker.analysis.fix_search import search_fixes
-    from isrcheck.checker.report.result_text import violated
+    from isrcheck.checker.results.result import violated
 
     named = [name for name, _ in violated(result) if name in result.invariants]
     if named:

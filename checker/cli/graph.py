@@ -12,7 +12,7 @@ from isrcheck.checker.cli.options import model_at
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel

@@ -10,7 +10,7 @@ import click
 
 from isrcheck.checker.cli import options as completing
 from isrcheck.checker.cli.options import profile_option, settings_option
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 
 
 def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:

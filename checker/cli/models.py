@@ -68,7 +68,7 @@ def _types(names: tuple[str, ...], class_name: str | None, settings: dict[str, s
     from isrcheck.checker.export.state_class import state_types as class_of_states
     from isrcheck.checker.registry.loader import load_model_class
     from isrcheck.model.language import state_types
-    from isrcheck.model.language.profiles import BARE
+    from isrcheck.model.language.settings import BARE
 
     if len(names) > 1 and (class_name is None or settings):
         raise click.UsageError("give the class of several models a name with --as, and no -s")
@@ -88,7 +88,7 @@ def _types(names: tuple[str, ...], class_name: str | None, settings: dict[str, s
 def described(model: LoadedModel) -> dict[str, Any]:
     """A model as JSON data."""
     from isrcheck.checker.registry.profile_settings import size_of
-    from isrcheck.model.language.profiles import profiles_of
+    from isrcheck.model.language.settings import profiles_of
     from isrcheck.model.semantics.tracing import sentence_of
 
     return {

@@ -78,7 +78,7 @@ def command(
     from isrcheck.checker.registry.loader import blaming, load_model_class
     from isrcheck.checker.registry.profile_settings import profile_of
     from isrcheck.checker.results.exploration import Limits
-    from isrcheck.model.language.profiles import BARE
+    from isrcheck.model.language.settings import BARE
 
     loaded = load_model_class(model)
     with blaming(loaded.source_file):

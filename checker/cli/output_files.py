@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from isrcheck.checker.report.outputs import text_of
 from isrcheck.checker.results.errors import CommandError, os_words
 from isrcheck.checker.results.result import Exit
+from isrcheck.checker.results.text_layout import content_text
 
 if TYPE_CHECKING:
     from isrcheck.checker.results.drawing import Drawing
@@ -91,14 +91,14 @@ def require_different(paths: dict[str, str | None]) -> None:
 def write_content(path: str, content: Any) -> None:
     """Writes the content of an output: text, data that is written as JSON, or a drawing."""
     if isinstance(content, (str, dict)):
-        write_text(path, text_of(content))
+        write_text(path, content_text(content))
     else:
         write_plot(path, content)
 
 
 def write_json(path: str, data: Any) -> None:
     """Writes data as JSON, completely or not at all, or to standard output (`-`)."""
-    write_text(path, text_of(data))
+    write_text(path, content_text(data))
 
 
 def write_text(path: str, text: str) -> None:

@@ -17,7 +17,7 @@ from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.cli.verify_proof import verified
 from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import FORMAT, Exit
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.proofs.attempts import Attempt

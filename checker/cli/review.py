@@ -75,9 +75,8 @@ def command(old: str | None, new: str | None, only_behaviours: bool, plain: bool
             trace_inclusion(pair, visible, bounds, plain, quiet, outputs)
     require_absent(("plain",), "goes with --behaviours")
     from isrcheck.checker.changes.review import review_formats
-    from isrcheck.checker.changes.review.change_review import Wanted, review
+    from isrcheck.checker.changes.review.change_review import Wanted, review, review_summary
     from isrcheck.checker.changes.review.review_formats import review_page, sections
-    from isrcheck.checker.changes.review.review_summary import review_summary
     from isrcheck.checker.results.exploration import Limits
 
     limits = Limits(states=options["max_states"], seconds=bounds.seconds, memory=bounds.memory)

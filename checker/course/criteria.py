@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit, InvariantResult, PropertyResult, Result
-from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.setting_constraints import said
+from isrcheck.model.language.settings import BARE
 
 STATES: Final = 5_000_000
 """The limit on the states of each check of an answer. A check of a right answer has at most a million states."""

@@ -15,7 +15,7 @@ from isrcheck.checker.registry.loader import load_model_class, models_in, run_fi
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Exit
 from isrcheck.model.language.errors import UnknownName
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 
 FORMAT: Final = 1
 

@@ -14,8 +14,8 @@ from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Result
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.model.language.model import Model
-from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.setting_constraints import said
+from isrcheck.model.language.settings import BARE
 
 
 def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:

@@ -21,8 +21,8 @@ from isrcheck.checker.registry.loader import LoadedModel, blaming, run_file
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language.errors import ModelError, UnknownName, nearest
 from isrcheck.model.language.model import Model, kebab
-from isrcheck.model.language.profiles import BARE
 from isrcheck.model.language.proofs import Proof
+from isrcheck.model.language.settings import BARE
 
 SUFFIX = "_proof"
 

@@ -17,8 +17,7 @@ from isrcheck.checker.proofs.bounded_equivalence import BoundedEquivalence
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.text_layout import number
-from isrcheck.model.language.profiles import BARE
-from isrcheck.model.language.settings import Setting
+from isrcheck.model.language.settings import BARE, Setting
 from isrcheck.model.semantics.tracing import trace
 
 SMALL: Final = 2

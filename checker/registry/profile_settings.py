@@ -9,8 +9,8 @@ from typing import Any
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.model.language.errors import UnknownName, nearest
 from isrcheck.model.language.model import Model
-from isrcheck.model.language.profiles import BARE, PLAIN, profiles_of
 from isrcheck.model.language.setting_constraints import said
+from isrcheck.model.language.settings import BARE, PLAIN, profiles_of
 
 
 def profile_of(loaded: LoadedModel, wanted: str | None) -> str | None:

@@ -13,9 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from isrcheck.checker.results.result import Result, Step, Trace
+from isrcheck.checker.results.result import Result, Step, Trace, counterexample
 from isrcheck.checker.results.state_text import differences, label_text
-from isrcheck.checker.trace.canonical import counterexample
 
 PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,()=+/\[\]-]")
 LONGEST: Final = 60

@@ -6,11 +6,11 @@ add an output, write a function that makes its text from a result, and add a row
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from isrcheck.checker.results.text_layout import content_text
 from isrcheck.model.language.errors import UnknownName, nearest
 
 if TYPE_CHECKING:
@@ -205,11 +205,6 @@ def outputs_of(command: str) -> list[Output]:
     return [each for each in OUTPUTS if each.commands is None or command in each.commands]
 
 
-def text_of(content: Any) -> str:
-    """The text of a file: the content of an output if it is text, and else the content as JSON."""
-    return content if isinstance(content, str) else json.dumps(content, indent=1) + "\n"
-
-
 def render(result: Result, output: str, model: str | type[Model] | Model | LoadedModel | None = None) -> str | None:
     """The text of an output of a check: `json`, `itf`, `html`, `mermaid`, `junit` or `sarif`.
 
@@ -226,7 +221,7 @@ def render(result: Result, output: str, model: str | type[Model] | Model | Loade
     if output not in known:
         raise UnknownName(f"there is no output {output!r} of a check; {nearest(output, known)}")
     content = known[output].content(Answered(result, model_of(result, model)))
-    return None if content is None else text_of(content)
+    return None if content is None else content_text(content)
 
 
 def model_of(result: Result, model: str | type[Model] | Model | LoadedModel | None) -> LoadedModel:

@@ -14,7 +14,7 @@ from isrcheck.checker.report.counterexample_text import (
     property_violation_text,
     violations_text,
 )
-from isrcheck.checker.results.result import Exit, InvariantResult, Result
+from isrcheck.checker.results.result import Exit, InvariantResult, Result, violated
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural, seconds, size
 from isrcheck.model.language.setting_constraints import said
 
@@ -63,14 +63,6 @@ def _violations(result: Result) -> str:
     ]
     broken = [(name, outcome) for name, outcome in result.liveness.items() if outcome.trace is not None]
     return ", ".join([*found, *(f"{name}{choice_text(f)} {lasso_text(f)}" for name, f in broken)])
-
-
-def violated(result: Result) -> list[tuple[str, InvariantResult]]:
-    """The violated invariants (and `deadlock`, if one was found) with their findings, shortest trace first."""
-    found = [*result.invariants.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
-    return sorted(
-        ((name, f) for name, f in found if f.trace is not None), key=lambda x: x[1].trace.length if x[1].trace else 0
-    )
 
 
 def _holding(result: Result) -> str:

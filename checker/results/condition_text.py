@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from isrcheck.checker.results.state_text import text_of
 from isrcheck.model.language.domains import Bag, Domain, Flag, Messages, Number, Per, Record, Sequence_
 from isrcheck.model.semantics.expressions import Expression, Leaf, is_constant, render
 from isrcheck.model.semantics.operators import OPERATORS
@@ -40,7 +39,7 @@ class Words:
 
     def value(self, leaf: int, value: int) -> str:
         domain = self._leaves[leaf][1]
-        return text_of(domain, domain.decode(iter([value])))
+        return domain.text(domain.decode(iter([value])))
 
     def pair(self, leaf: int, value: int) -> tuple[str, str]:
         return self.path(leaf), self.value(leaf, value)
@@ -102,12 +101,12 @@ def _scalars(path: str, domain: Domain) -> Iterable[tuple[str, Domain, str]]:
             for offset in range(domain.capacity):
                 yield from ((scalar, d, path) for scalar, d, _ in _scalars(f"{path}[{offset}]", domain.element))
         case Messages():
-            yield from ((f"{path}{{{text_of(domain.element, x)}}}", Flag(), path) for x in domain.elements)
+            yield from ((f"{path}{{{domain.element.text(x)}}}", Flag(), path) for x in domain.elements)
         case Bag():
             counted = Number(0, domain.capacity)
-            yield from ((f"{path}{{{text_of(domain.element, x)}}}", counted, path) for x in domain.elements)
+            yield from ((f"{path}{{{domain.element.text(x)}}}", counted, path) for x in domain.elements)
         case Per():
             for key in domain.index.values():
-                yield from _scalars(f"{path}[{text_of(domain.index, key)}]", domain.element)
+                yield from _scalars(f"{path}[{domain.index.text(key)}]", domain.element)
         case _:
             yield path, domain, path

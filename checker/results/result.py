@@ -483,3 +483,32 @@ class Result:
         if self.partial is not None:
             data["partial"] = {**self.partial, "reproducible": False}
         return data | self.extra
+
+
+def violated(result: Result) -> list[tuple[str, InvariantResult]]:
+    """The violated invariants (and `deadlock`, if one was found) with their findings, shortest trace first."""
+    found = [*result.invariants.items(), *([("deadlock", result.deadlock)] if result.deadlock else [])]
+    return sorted(
+        ((name, f) for name, f in found if f.trace is not None), key=lambda x: x[1].trace.length if x[1].trace else 0
+    )
+
+
+def counterexample(result: Result) -> tuple[str, str | None, Trace] | None:
+    """One counterexample: its claim, the name of the invariant or property, and its trace. None if there is none.
+
+    The claim is "violation", "deadlock", "liveness" or "evaluation". The name is None for a deadlock and an evaluation
+    error. The counterexample is the shortest trace of a violation or a deadlock, else the shortest trace of a violated
+    property, else the trace of the evaluation error. Of traces of the same length, the first by name is taken. A
+    deadlock is taken only if its trace is shorter than the traces of all violations.
+    """
+    found = [("violation", name, outcome.trace) for name, outcome in sorted(result.invariants.items())]
+    states: list[tuple[str, str | None, Trace | None]] = [*found]
+    if result.deadlock is not None:
+        states.append(("deadlock", None, result.deadlock.trace))
+    lassos = [("liveness", name, outcome.trace) for name, outcome in sorted(result.liveness.items())]
+    failures = [] if result.evaluation is None else [("evaluation", None, result.evaluation.trace)]
+    for kind in (states, lassos, failures):
+        shown = [(claim, name, trace) for claim, name, trace in kind if trace is not None]
+        if shown:
+            return min(shown, key=lambda each: each[2].length)
+    return None

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from isrcheck.model.language.domains import Domain, Per, Record, Sequence_, Value
-from isrcheck.model.language.value_text import text_of as text_of
 from isrcheck.model.semantics.transition_system import Label, shown
 
 Variables = Sequence[tuple[str, Domain]]
@@ -17,7 +16,7 @@ State = Sequence[Value]
 def label_text(label: Label) -> str:
     """The text of an action instance: `become-leader(leader=0, epoch=1)`."""
     pairs = zip(label.parameters, label.domains, strict=True)
-    return f"{label.action}({', '.join(f'{name}={text_of(d, value)}' for (name, value), d in pairs)})"
+    return f"{label.action}({', '.join(f'{name}={d.text(value)}' for (name, value), d in pairs)})"
 
 
 def parts(variables: Variables, state: State) -> Iterator[tuple[str, str]]:
@@ -28,10 +27,10 @@ def parts(variables: Variables, state: State) -> Iterator[tuple[str, str]]:
 
 def _spread(path: str, domain: Domain, value: Value) -> Iterator[tuple[str, str]]:
     if not isinstance(domain, Per):
-        yield path, text_of(domain, value)
+        yield path, domain.text(value)
         return
     for key, x in zip(domain.index.values(), value, strict=True):
-        yield from _spread(f"{path}[{text_of(domain.index, key)}]", domain.element, x)
+        yield from _spread(f"{path}[{domain.index.text(key)}]", domain.element, x)
 
 
 def differences(variables: Variables, old: State, new: State) -> Iterator[tuple[str, str, str]]:
@@ -45,12 +44,12 @@ def _differences(path: str, domain: Domain, a: Value, b: Value) -> Iterator[tupl
         return
     if isinstance(domain, Per):
         for key, x, y in zip(domain.index.values(), a, b, strict=True):
-            yield from _differences(f"{path}[{text_of(domain.index, key)}]", domain.element, x, y)
+            yield from _differences(f"{path}[{domain.index.text(key)}]", domain.element, x, y)
     elif isinstance(domain, Record):
         for name, d, x, y in zip(domain.names, domain.domains, a, b, strict=True):
             yield from _differences(f"{path}.{name}", d, x, y)
     else:
-        yield path, text_of(domain, a), text_of(domain, b)
+        yield path, domain.text(a), domain.text(b)
 
 
 def data_text(variables: Variables, path: str, data: Any) -> str:
@@ -60,14 +59,15 @@ def data_text(variables: Variables, path: str, data: Any) -> str:
     """
     try:
         domain = domain_at(dict(variables), path)
-        return text_of(domain, domain.from_json(data))
+        return domain.text(domain.from_json(data))
     except (KeyError, AttributeError, ValueError):
         return shown(data)
 
 
 def part_text(variables: Variables, state: State, path: str) -> str:
     """The part of a state at a path, as text."""
-    return text_of(*part_at(variables, state, path))
+    domain, value = part_at(variables, state, path)
+    return domain.text(value)
 
 
 def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Value]:
@@ -77,7 +77,7 @@ def part_at(variables: Variables, state: State, path: str) -> tuple[Domain, Valu
     domain, value = variables[position][1], state[position]
     for step in steps:
         if isinstance(domain, Per):
-            keys = [f"[{text_of(domain.index, key)}]" for key in domain.index.values()]
+            keys = [f"[{domain.index.text(key)}]" for key in domain.index.values()]
             value, domain = value[keys.index(step)], domain.element
         else:
             assert isinstance(domain, Record)
@@ -102,7 +102,7 @@ def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> 
                     yield from apart(here, (a.element, x[i]), (b.element, y[i]))
                 else:
                     sides = zip((a, b), (x, y), there, strict=True)
-                    old, new = (text_of(d.element, v[i]) if has else "nothing" for d, v, has in sides)
+                    old, new = (d.element.text(v[i]) if has else "nothing" for d, v, has in sides)
                     yield here, old, new
         case (Record() as a, x), (Record() as b, y) if set(a.names) <= set(b.names) or set(b.names) <= set(a.names):
             for name in (n for n in a.names if n in b.names):
@@ -110,9 +110,9 @@ def apart(path: str, one: tuple[Domain, Value], other: tuple[Domain, Value]) -> 
                 yield from apart(f"{path}.{name}", (d, x[i]), (e, y[j]))
         case (Per() as a, x), (Per() as b, y) if [*a.index.values()] == [*b.index.values()]:
             for key, v, w in zip(a.index.values(), x, y, strict=True):
-                yield from apart(f"{path}[{text_of(a.index, key)}]", (a.element, v), (b.element, w))
+                yield from apart(f"{path}[{a.index.text(key)}]", (a.element, v), (b.element, w))
         case _:
-            texts = text_of(*one), text_of(*other)
+            texts = one[0].text(one[1]), other[0].text(other[1])
             if texts[0] != texts[1]:
                 yield path, *texts
 

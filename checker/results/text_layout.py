@@ -7,12 +7,19 @@ Text that XML allows, for JUnit reports, GraphML and SVG.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    pass
+
+if TYPE_CHECKING:
+    pass
 
 INDENT: Final = "  "
 STYLES: Final = {"good": "32", "bad": "31", "open": "33", "head": "1"}
@@ -102,3 +109,11 @@ REFUSED: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ff
 def clean(text: str) -> str:
     """The text with U+FFFD in place of each character that XML 1.0 does not allow. The caller escapes markup."""
     return REFUSED.sub("\ufffd", text)
+
+
+def content_text(content: Any) -> str:
+    """The text of a file: the content of an output if it is text, and else the content as JSON."""
+    return content if isinstance(content, str) else json.dumps(content, indent=1) + "\n"
+
+
+WIDEST: Final = 110

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import FORMAT, FOUND, Exit, InvariantResult, PropertyResult, Result
 from isrcheck.checker.scenarios.scenario import COUNTS, DEADLOCK, ITF, TEXT, Scenario
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 
 if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from isrcheck.checker.results.condition_text import Words
 from isrcheck.checker.results.result import Step
-from isrcheck.checker.results.state_text import apart, label_text, part_at, text_of
+from isrcheck.checker.results.state_text import apart, label_text, part_at
 from isrcheck.checker.results.story import Difference, Fix, Read, Run, Taken
 from isrcheck.checker.trace.step_replay import unmet_requirement
 from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace, States
@@ -205,7 +205,7 @@ class _Walk:
         for part in dict.fromkeys(self.here.part(i) for i in sorted(new)):
             state = self.evaluated.trace.steps[k - 1].state
             one, other = part_at(here, state, part), part_at(there, after, part)
-            whole = part, text_of(*one), text_of(*other)
+            whole = part, one[0].text(one[1]), other[0].text(other[1])
             rows = [whole] if len(whole[1]) + len(whole[2]) <= LINE else [*apart(part, one, other)] or [whole]
             yield from (Difference(*row) for row in rows)
 
@@ -255,4 +255,4 @@ def alike(a: Label, b: Label) -> bool:
 
 def texts(label: Label) -> dict[str, str]:
     """The text of each parameter's value in a label, by the name of the parameter."""
-    return {name: text_of(d, value) for (name, value), d in zip(label.parameters, label.domains, strict=True)}
+    return {name: d.text(value) for (name, value), d in zip(label.parameters, label.domains, strict=True)}

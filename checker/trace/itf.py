@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from isrcheck.checker.results.result import FORMAT, Result, Trace
-from isrcheck.checker.trace.canonical import counterexample
+from isrcheck.checker.results.result import FORMAT, Result, Trace, counterexample
 from isrcheck.model.language.domains import (
     Bag,
     Broker,

@@ -15,7 +15,7 @@ from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 from isrcheck.checker.results.result import Step, Trace
-from isrcheck.checker.results.state_text import differences, label_text, text_of
+from isrcheck.checker.results.state_text import differences, label_text
 from isrcheck.checker.results.text_layout import plural
 from isrcheck.model.language.capacity import Room
 from isrcheck.model.language.domains import Domain, Record
@@ -165,9 +165,9 @@ def _part(model: Model, state: State, path: tuple[Any, ...]) -> tuple[str, str]:
             text += f".{step}"
         else:
             position, inner = step, domain.element  # type: ignore[attr-defined]
-            text += f"[{text_of(domain.index, list(domain.index.values())[step])}]"  # type: ignore[attr-defined]
+            text += f"[{domain.index.text(list(domain.index.values())[step])}]"  # type: ignore[attr-defined]
         domain, value = inner, value[position]
-    return text, text_of(domain, value)
+    return text, domain.text(value)
 
 
 @dataclass(frozen=True)

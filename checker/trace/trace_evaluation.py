@@ -18,7 +18,6 @@ from functools import cached_property
 from typing import Any, Final
 
 from isrcheck.checker.results.result import Instance, LastHeld, Trace
-from isrcheck.checker.results.state_text import text_of
 from isrcheck.model.language.descriptions import SeenState
 from isrcheck.model.language.domains import Flag
 from isrcheck.model.language.model import Model
@@ -47,13 +46,13 @@ def _shown(value: Any) -> str:
         case Undefined():
             return f"undefined: {value._failure.what}"
         case Part():
-            return text_of(value._domain, value._plain)
+            return value._domain.text(value._plain)
         case Plain():
-            return text_of(value.domain, value.value)
+            return value.domain.text(value.value)
         case PlainFlag():
-            return text_of(Flag(), value.value)
+            return Flag().text(value.value)
         case bool():
-            return text_of(Flag(), value)
+            return Flag().text(value)
         case BrokerId():
             return str(value.number)
         case frozenset():

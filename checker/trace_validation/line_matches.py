@@ -8,7 +8,6 @@ from typing import Any
 
 from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.layout import Layout
-from isrcheck.checker.results.state_text import text_of
 from isrcheck.checker.trace.trace_files import from_json
 from isrcheck.checker.trace_validation.recording_file import Line, Pattern, Recording
 from isrcheck.model.language.domains import Domain, Per, Record, Value
@@ -198,7 +197,7 @@ def _part(domain: Domain, step: str, where: str) -> tuple[int, Domain, int]:
         position, inner = domain.fields[step]
         return position, inner, sum(each.width for each in domain.domains[:position])
     if isinstance(domain, Per):
-        keys = [text_of(domain.index, key) for key in domain.index.values()]
+        keys = [domain.index.text(key) for key in domain.index.values()]
         if step not in keys:
             raise UnknownName(f"{where}: there is no index [{step}]; {nearest(step, keys)}")
         position = keys.index(step)

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from isrcheck.checker.results.state_text import label_text, text_of
+from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.trace.step_replay import unmet_requirement
 from isrcheck.checker.trace_validation.line_matches import Check, Question, Seen
 from isrcheck.checker.trace_validation.recording_file import Line
@@ -144,6 +144,6 @@ def state_of(question: Question, node: Node) -> State:
 
 
 def _otherwise(label: str | None, check: Check, state: State) -> Objection:
-    found, wanted = text_of(check.domain, check.found(state)), text_of(check.domain, check.value)
+    found, wanted = check.domain.text(check.found(state)), check.domain.text(check.value)
     when = "" if label is None else " then"
     return Objection(label, f"{check.path} is {found}{when}, and was seen as {wanted}")

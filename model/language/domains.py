@@ -73,6 +73,15 @@ class Domain:
         """Every value, in order."""
         raise NotImplementedError
 
+    def text(self, value: Value) -> str:
+        """A value as text: `{0, 1}`, `[0: (id 0, epoch 1)]` (a log), `(id 0, epoch 1)` (a record), `none` (no broker).
+
+        >>> from isrcheck.model.language.domains import broker, set_of
+        >>> set_of(broker).text(frozenset({1, 0}))
+        '{0, 1}'
+        """
+        return str(value)
+
     def to_json(self, value: Value) -> Any:
         return value
 
@@ -112,6 +121,9 @@ class Flag(Domain):
 
     def values(self) -> Iterator[Value]:
         yield from (False, True)
+
+    def text(self, value: Value) -> str:
+        return "true" if value else "false"
 
     def __str__(self) -> str:
         return "a flag"
@@ -219,6 +231,9 @@ class Broker(Domain):
         yield from [None] if self.optional else []
         yield from range(self.count)
 
+    def text(self, value: Value) -> str:
+        return "none" if value is None else str(value)
+
     def __str__(self) -> str:
         numbers = f" from 0 to {self.count - 1}" if self.count else ""
         return f"{a_or_an(self.of)}{numbers}{' or none' if self.optional else ''}"
@@ -257,6 +272,9 @@ class BrokerSet(Domain):
         if not isinstance(data, list) or len({*map(repr, data)}) < len(data):
             raise ValueError(f"{data!r} is not {self}: a set is a list without repetitions")
         return frozenset(self.element.from_json(x) for x in data)
+
+    def text(self, value: Value) -> str:
+        return "{" + ", ".join(map(str, sorted(value))) + "}"
 
     def __str__(self) -> str:
         return f"a set of {self.element.of}s{str(self.element).removeprefix(a_or_an(self.element.of))}"
@@ -305,6 +323,10 @@ class Record(Domain):
             raise ValueError(f"{data!r} does not have the fields {', '.join(self.names)}")
         return tuple(d.from_json(data[name]) for name, d in zip(self.names, self.domains, strict=True))
 
+    def text(self, value: Value) -> str:
+        parts = zip(self.names, self.domains, value, strict=True)
+        return "(" + ", ".join(f"{name} {domain.text(x)}" for name, domain, x in parts) + ")"
+
     def __str__(self) -> str:
         return "a record of " + ", ".join(self.names)
 
@@ -351,6 +373,9 @@ class Sequence_(Domain):
             raise ValueError(f"{data!r} is not {self}")
         return tuple(self.element.from_json(x) for x in data)
 
+    def text(self, value: Value) -> str:
+        return "[" + ", ".join(f"{i}: {self.element.text(x)}" for i, x in enumerate(value)) + "]"
+
     def __str__(self) -> str:
         return f"a sequence of at most {self.capacity} elements"
 
@@ -390,6 +415,9 @@ class Messages(Domain):
         if not isinstance(data, list) or len({*map(repr, data)}) < len(data):
             raise ValueError(f"{data!r} is not {self}: a set is a list without repetitions")
         return frozenset(self.element.from_json(x) for x in data)
+
+    def text(self, value: Value) -> str:
+        return "{" + ", ".join(self.element.text(x) for x in self.elements if x in value) + "}"
 
     def __str__(self) -> str:
         return f"a set over {self.element}"
@@ -470,6 +498,9 @@ class Bag(Domain):
             raise ValueError(f"{data!r} is not {self}")
         return self.of(self.element.from_json(x) for x in data)
 
+    def text(self, value: Value) -> str:
+        return "{" + ", ".join(self.element.text(x) for x in value) + "}"
+
     def __str__(self) -> str:
         return f"a bag of at most {self.capacity} elements"
 
@@ -524,6 +555,10 @@ class Per(Domain):
         if not isinstance(data, list) or len(data) != self.count:
             raise ValueError(f"{data!r} is not a list of {self.count}")
         return tuple(self.element.from_json(x) for x in data)
+
+    def text(self, value: Value) -> str:
+        pairs = zip(self.index.values(), value, strict=True)
+        return "<" + ", ".join(f"{self.index.text(key)}: {self.element.text(x)}" for key, x in pairs) + ">"
 
     def __str__(self) -> str:
         return f"a list of {self.count}, each {self.element}"

@@ -38,10 +38,9 @@ from isrcheck.model.language.errors import (
     require_takes,
 )
 from isrcheck.model.language.identities import has_identities
-from isrcheck.model.language.profiles import Declared, check_profiles
 from isrcheck.model.language.scalarset_members import BROKER, BrokerId, none
 from isrcheck.model.language.setting_constraints import SettingConstraints, refuse_conflicts
-from isrcheck.model.language.settings import Setting
+from isrcheck.model.language.settings import Declared, Setting, check_profiles
 from isrcheck.model.semantics.method_calls import heeded
 
 RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})

@@ -33,7 +33,6 @@ from isrcheck.model.language.domains import (
 )
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
 from isrcheck.model.language.scalarset_members import BROKER, BrokerId, NoBroker, no_order
-from isrcheck.model.language.value_text import text_of
 from isrcheck.model.semantics.operators import Operator, python_operators
 
 State = tuple[Value, ...]
@@ -589,7 +588,7 @@ class PlainSequence(Part):
         if isinstance(x, Undefined):
             return x._of(ANY_NUMBER)
         if x not in value:
-            return Undefined(f"the offset of {text_of(self._domain.element, x)}, which is not in the sequence")
+            return Undefined(f"the offset of {self._domain.element.text(x)}, which is not in the sequence")
         return PlainNumber(value.index(x), ANY_NUMBER)
 
     def is_prefix_of(self, other: Any) -> Any:
@@ -677,7 +676,7 @@ class PlainBag(Part):
     def take(self, element: Any) -> None:
         x, value = stored(self._domain.element, element), self._plain
         if not isinstance(x, Undefined) and x not in value:
-            x = Undefined(f"{text_of(self._domain.element, x)} taken, which is not in the bag")
+            x = Undefined(f"{self._domain.element.text(x)} taken, which is not in the bag")
         self._change(x, lambda: (*value[: value.index(x)], *value[value.index(x) + 1 :]))
 
     @property

@@ -11,7 +11,7 @@ from isrcheck.checker.analysis.check import check
 from isrcheck.checker.report.result_text import brief, report, verdict_line
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Result
-from isrcheck.checker.results.state_text import data_text, text_of
+from isrcheck.checker.results.state_text import data_text
 from isrcheck.checker.results.text_layout import Ink
 from isrcheck.model.language import broker, enum, flag, messages, number, optional, per, record, sequence, set_of
 from isrcheck.model.language.domains import resolved
@@ -141,7 +141,7 @@ VALUES = [
 @pytest.mark.parametrize("case", range(len(VALUES)))
 def test_values_as_people_read_them(case: int) -> None:
     domain, value, text = VALUES[case]
-    assert text_of(resolved(domain, {"broker": 2}), value) == text
+    assert resolved(domain, {"broker": 2}).text(value) == text
 
 
 def test_what_an_invariant_reads_is_rendered_by_its_domain() -> None:

@@ -13,7 +13,7 @@ from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.scenarios.derived_files import files_of, summary
 from isrcheck.model.language import ModelError
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 from isrcheck.model.semantics.tracing import trace
 from tests.liveness.test_known_figures import V3
 

@@ -12,7 +12,7 @@ import pytest
 
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.registry.loader import load_model_class
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 from tests.designs.replaying import Story
 
 KRAFT = load_model_class("kraft")

@@ -18,7 +18,7 @@ from isrcheck.checker.analysis.check import check
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import PropertyResult, Result
 from isrcheck.model.language.fairness import Fairness
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 from tests.marks import EXHAUSTIVE, one_in
 
 SCENARIOS = Path(__file__).parents[2] / "counterexamples"

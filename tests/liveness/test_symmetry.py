@@ -24,7 +24,7 @@ from isrcheck.model.language import (
 )
 from isrcheck.model.language.errors import ModelError
 from isrcheck.model.language.fairness import Fairness
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 from tests.liveness.graphs import STATES, Graph, drawn
 from tests.marks import EXHAUSTIVE, one_in
 

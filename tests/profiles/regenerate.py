@@ -10,7 +10,7 @@ from typing import Any, Final
 from isrcheck import Result, check
 from isrcheck.checker.registry.loader import load_model_class, model_names
 from isrcheck.checker.scenarios.derived_files import as_text
-from isrcheck.model.language.profiles import profiles_of
+from isrcheck.model.language.settings import profiles_of
 
 RECORDED: Final = Path(__file__).parents[2] / "checker" / "registry" / "profiles.json"
 

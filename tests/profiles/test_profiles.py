@@ -11,8 +11,8 @@ import pytest
 
 from isrcheck import Model, ModelError, UnknownName, check, simulate
 from isrcheck.checker.registry.loader import load_model_class
-from isrcheck.model.language.profiles import profiles_of
 from isrcheck.model.language.setting_constraints import Inert
+from isrcheck.model.language.settings import profiles_of
 from isrcheck.model.semantics.tracing import trace
 from isrcheck.model.semantics.transition_system import TransitionSystem
 from tests.cli.running import run

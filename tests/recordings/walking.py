@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from isrcheck.checker.results.state_text import text_of
 from isrcheck.model.language.domains import Domain, Per, Record, Value
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.semantics.concrete_state import initial_states
@@ -46,7 +45,7 @@ def parts(path: str, domain: Domain, value: Value) -> Iterator[tuple[str, Any]]:
             yield from parts(f"{path}.{name}", inner, value[position])
     elif isinstance(domain, Per):
         for position, key in enumerate(domain.index.values()):
-            yield from parts(f"{path}[{text_of(domain.index, key)}]", domain.element, value[position])
+            yield from parts(f"{path}[{domain.index.text(key)}]", domain.element, value[position])
 
 
 def all_parts(interpreter: Interpreter, state: State) -> list[tuple[str, Any]]:

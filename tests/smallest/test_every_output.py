@@ -19,9 +19,10 @@ import pytest
 from isrcheck import UnknownName, check, render
 from isrcheck.checker.export.state_graph import state_graph
 from isrcheck.checker.registry.loader import load_model_class
-from isrcheck.checker.report.outputs import OUTPUTS, Answered, Output, Printed, as_lines, outputs_of, text_of
+from isrcheck.checker.report.outputs import OUTPUTS, Answered, Output, Printed, as_lines, outputs_of
 from isrcheck.checker.report.result_text import vacuity, verdict_line
 from isrcheck.checker.report.test_cases import cases_of
+from isrcheck.checker.results.text_layout import content_text
 from isrcheck.checker.scenarios.derived_files import summary
 from isrcheck.model.semantics.interpreter import Interpreter
 from tests.cli.running import run
@@ -91,7 +92,7 @@ ANY: Final = (lambda text: "send" in text or "one-at-a-time" in text, True)
 @pytest.mark.parametrize("output", [pytest.param(each, id=each.name) for each in outputs_of("check")])
 def test_an_output_shows_what_was_found(output: Output) -> None:
     content = output.content(Answered(RESULT, LOADED))
-    text = "\n".join(content.lines) if isinstance(content, Printed) else text_of(content)
+    text = "\n".join(content.lines) if isinstance(content, Printed) else content_text(content)
     read, wanted = READERS.get(output.name, ANY)
     assert read(text) == wanted
     assert not output.is_file or render(RESULT, output.name, LOADED) == text

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from isrcheck.checker.results.state_text import apart, differences, domain_at, label_text, parts, text_of
+from isrcheck.checker.results.state_text import apart, differences, domain_at, label_text, parts
 from isrcheck.checker.results.text_layout import columns, number, plural, seconds, size
 from isrcheck.model.language.domains import broker, flag, optional, per, record, resolved, sequence
 from isrcheck.model.language.domains import number as up_to
@@ -31,7 +31,7 @@ WORDS: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("variable", WORDS)
 def test_a_value_in_words(variable: str) -> None:
     value, words = WORDS[variable]
-    assert text_of(DOMAINS[variable], value) == words
+    assert DOMAINS[variable].text(value) == words
 
 
 def test_a_change_is_told_part_by_part() -> None:

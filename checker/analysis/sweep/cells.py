@@ -31,7 +31,7 @@ def answer(cell: dict[str, Any]) -> dict[str, Any]:
     from isrcheck.checker.results.errors import command_error
     from isrcheck.checker.results.exploration import Limits
     from isrcheck.checker.results.result import Exit
-    from isrcheck.model.language.profiles import BARE
+    from isrcheck.model.language.settings import BARE
 
     try:
         result = check(

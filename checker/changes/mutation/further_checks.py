@@ -41,7 +41,7 @@ from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.process_pool import in_order
 from isrcheck.checker.scenarios.scenario import COUNTS, read
 from isrcheck.model.language.errors import EvaluationError
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.tracing import meaningless, trace, uses_enabled
 

@@ -19,7 +19,7 @@ from isrcheck.checker.results.result import InvariantResult, Result, Trace
 from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.results.text_layout import repository_path
 from isrcheck.model.language.fairness import Fairness
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 from isrcheck.model.semantics.expressions import FALSE
 from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.tracing import actions_using_enabled, instances_of, trace, with_predicates

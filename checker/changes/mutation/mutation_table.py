@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Final, cast
 
 from isrcheck.checker.report.counterexample_text import fairness_text, lasso_text
 from isrcheck.checker.results.result import Exit, PropertyResult
-from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural
+from isrcheck.checker.results.text_layout import PLAIN, WIDEST, Ink, columns, number, plural
 
 if TYPE_CHECKING:
     from isrcheck.checker.changes.mutation.mutant_verdicts import Outcome, Verdict
     from isrcheck.checker.changes.mutation.mutation_run import Mutation
 
-WIDEST: Final = 110
 STYLES: Final = {"killed": "good", "vacuous": "good", "equivalent": "good", "survived": "bad"}
 
 

@@ -10,9 +10,8 @@ from isrcheck.checker.analysis.inclusion.inclusion_check import Comparison
 from isrcheck.checker.changes.mutation.mutation_run import Mutation
 from isrcheck.checker.changes.mutation.mutation_table import headline as mutation_headline
 from isrcheck.checker.changes.mutation.mutation_table import how, shortened
-from isrcheck.checker.changes.review.change_review import Review
+from isrcheck.checker.changes.review.change_review import Review, review_summary
 from isrcheck.checker.changes.review.model_differences import ChangedFunction
-from isrcheck.checker.changes.review.review_summary import review_summary
 from isrcheck.checker.changes.review.verdict_differences import Row, Turned
 from isrcheck.checker.proofs.proof_result import ProofResult
 from isrcheck.checker.report.github import escaped, fenced
@@ -152,8 +151,8 @@ def _behaviours(found: Comparison) -> Section:
     blocks = []
     for way, word, mine, other in ((found.new, "new", found.b, found.a), (found.gone, "gone", found.a, found.b)):
         if way.endings is not None:
-            told = endings_text(way.endings, mine.name, other.name)
-            blocks.append((f"What is {word}", "\n".join(told).strip("\n")))
+            text_lines = endings_text(way.endings, mine.name, other.name)
+            blocks.append((f"What is {word}", "\n".join(text_lines).strip("\n")))
     return Section("Behaviours", lines=tuple(lines), blocks=tuple(blocks))
 
 

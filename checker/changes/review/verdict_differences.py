@@ -18,7 +18,7 @@ from isrcheck.checker.scenarios.collection import folders
 from isrcheck.checker.scenarios.derived_files import run_scenario
 from isrcheck.checker.scenarios.scenario import DamagedScenario, Scenario, read
 from isrcheck.model.language.errors import EvaluationError, ModelError, UnknownName
-from isrcheck.model.language.profiles import BARE
+from isrcheck.model.language.settings import BARE
 from isrcheck.model.semantics.tracing import applicable_properties, checkable
 
 Turn = Literal["broken", "mended", "vacuous", "otherwise", "open", "other", "same", "alone"]

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from isrcheck.checker.results.result import Step, Trace
-from isrcheck.checker.results.state_text import label_text, text_of
+from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.results.story import Lifeline
 from isrcheck.checker.trace.narration import lifeline_of, logs
 from isrcheck.model.language.decorators import Action
@@ -94,7 +94,7 @@ class Shape:
 
     def texts(self, state: tuple[Value, ...]) -> list[str]:
         """The texts of a state, one for each row."""
-        return [text_of(domain, value) for _, domain, value in self._parts(state)]
+        return [domain.text(value) for _, domain, value in self._parts(state)]
 
     def logs(self, state: tuple[Value, ...]) -> list[dict[str, Any]]:
         """The logs of brokers, then logs that no broker keeps, such as the committed records in a ghost variable."""
@@ -119,7 +119,7 @@ def _spread(place: _Place, domain: Domain, value: Value) -> Iterator[Part]:
     if isinstance(domain, Per):
         for key, x in zip(domain.index.values(), value, strict=True):
             owner = f"{domain.index.of} {key}" if isinstance(domain.index, Broker) and place.owner is None else None
-            yield from _spread(place.at(text_of(domain.index, key), domain.count == 1, owner), domain.element, x)
+            yield from _spread(place.at(domain.index.text(key), domain.count == 1, owner), domain.element, x)
     elif isinstance(domain, Record):
         for name, d, x in zip(domain.names, domain.domains, value, strict=True):
             yield from _spread(place.field(name), d, x)

@@ -20,9 +20,8 @@ from typing import Any
 from isrcheck.checker.report.counterexample_text import choice_text, last_held_text
 from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.report.pages.story_data import story
-from isrcheck.checker.report.result_text import violated
 from isrcheck.checker.report.story_text import fix_search_text, fix_text, span, who
-from isrcheck.checker.results.result import Instance, InvariantResult, PropertyResult, Result, Step, Trace
+from isrcheck.checker.results.result import Instance, InvariantResult, PropertyResult, Result, Step, Trace, violated
 from isrcheck.checker.results.state_text import data_text
 from isrcheck.checker.results.story import Causes, Fix, Run
 from isrcheck.checker.trace.replay_result import Replayed
