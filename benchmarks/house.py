@@ -99,6 +99,7 @@ def commands() -> int:
     return len(COMMANDS)
 
 
+@cache
 def figures() -> dict[str, int]:
     """Each figure of `BOUNDS`, measured."""
     files, graph = modules(), imports()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.house import BOUNDS, figures
 from isrcheck.checker import LAYERS
 
 ROOT = Path(__file__).parent.parent
@@ -165,11 +166,14 @@ def test_the_language_knows_no_protocol_and_engines_do_not_know_each_other() -> 
 
 def test_the_concrete_semantics_shares_no_code_with_the_traced_one() -> None:
     names = imported(ROOT / "model/semantics/concrete_state.py") | imported(ROOT / "model/semantics/concrete_values.py")
-    traced = "symbolic", "expressions", "nodes", "tracing"
+    traced = "symbolic", "expressions", "tracing"
     assert all(
         (ROOT / f"model/semantics/{each}").exists() or (ROOT / f"model/semantics/{each}.py").exists() for each in traced
     )
     assert not [n for n in names for other in traced if under(n, f"isrcheck.model.semantics.{other}")]
+    registry = "isrcheck.model.semantics.operators."
+    taken = {n.removeprefix(registry) for n in names if n.startswith(registry)}
+    assert taken <= {"Operator", "python_operators"}, "only the signs of operators, never nodes"
 
 
 SENT_FROM_SPARK = ("state_files", "executor_kernels", "executor_queries", "row_order", "step_files", "tasks")
@@ -226,3 +230,8 @@ print(sorted(set({heavy}) & set(sys.modules)))
 )
 def test_every_entry_point_imports_in_a_fresh_process(module: str) -> None:
     subprocess.run([sys.executable, "-W", "error", "-c", f"import {module}"], cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize("figure", BOUNDS)
+def test_the_house_keeps_its_figures(figure: str) -> None:
+    assert figures()[figure] <= BOUNDS[figure], "python -m benchmarks.house prints every figure"

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
-from isrcheck.model.semantics.expressions import LARGEST, Expression, Leaf
+from isrcheck.model.semantics.operators import LARGEST, Expression, Leaf
 
 if TYPE_CHECKING:
     pass

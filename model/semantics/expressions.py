@@ -16,12 +16,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from isrcheck.model.semantics.nodes import (
+from isrcheck.model.semantics.operators import (
     FALSE,
     LARGEST,
+    OPERATORS,
     TRUE,
     Expression,
+    Interval,
+    Kind,
     Leaf,
+    Operator,
     and_,
     applied,
     constant,
@@ -34,7 +38,6 @@ from isrcheck.model.semantics.nodes import (
     or_,
     render,
 )
-from isrcheck.model.semantics.operators import OPERATORS, Interval, Kind, Operator
 
 __all__ = [
     "FALSE", "LARGEST", "SEMANTICS", "TRUE", "Expression", "Kind", "Leaf", "add", "and_", "constant", "difference",

@@ -15,7 +15,7 @@ from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Result
 from isrcheck.model.semantics import concrete_state, concrete_values
 from isrcheck.model.semantics import expressions as e
-from isrcheck.model.semantics.nodes import interned
+from isrcheck.model.semantics.operators import interned
 from isrcheck.model.semantics.symbolic import locations, terms
 from isrcheck.model.semantics.tracing import SymbolicState
 from tests.agreement.engines import (

@@ -14,10 +14,9 @@ from hypothesis.errors import NoSuchExample
 
 from isrcheck.model.language.errors import ModelError
 from isrcheck.model.semantics import expressions as e
-from isrcheck.model.semantics import nodes as junctions
+from isrcheck.model.semantics import operators as junctions
 from isrcheck.model.semantics.expressions import Expression, Leaf
-from isrcheck.model.semantics.nodes import interned
-from isrcheck.model.semantics.operators import OPERATORS, Kind, Operator
+from isrcheck.model.semantics.operators import OPERATORS, Kind, Operator, interned
 from tests.agreement.profiles import attempts, examples
 
 LEAVES = tuple(

@@ -21,10 +21,9 @@ import z3
 from isrcheck.checker.engines.symbolic.z3_terms import INTEGERS, Terms
 from isrcheck.model.language.errors import ModelError
 from isrcheck.model.semantics import expressions as e
-from isrcheck.model.semantics import nodes
+from isrcheck.model.semantics import operators as nodes
 from isrcheck.model.semantics.expressions import FALSE, TRUE, Expression, Leaf
-from isrcheck.model.semantics.nodes import flag_node, interned
-from isrcheck.model.semantics.operators import OPERATORS, Kind
+from isrcheck.model.semantics.operators import OPERATORS, Kind, flag_node, interned
 
 HUGE = 1 << 20
 KINDS: list[tuple[str, Kind, int, int]] = [
