@@ -43,7 +43,7 @@ def sections(found: Review) -> list[Section]:
         *_text(found),
         _verdicts(found),
         *_scenarios(found),
-        _behaviours(found.inclusion),
+        _inclusion(found.inclusion),
     ]
     if found.guards is not None:
         made.append(_guards(found.guards))
@@ -143,7 +143,7 @@ def _scenarios(found: Review) -> Iterator[Section]:
     yield Section("Scenarios whose verdict turns", ("", "scenario", "before", "after"), rows, tuple(lines))
 
 
-def _behaviours(found: Comparison) -> Section:
+def _inclusion(found: Comparison) -> Section:
     lines = [
         f"{inclusion_summary(found)[0].upper()}{inclusion_summary(found)[1:]}",
         f"Compared by the changes of {', '.join(found.visible)}",
