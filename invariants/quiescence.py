@@ -1,8 +1,8 @@
 """Invariants of states in which the protocol does nothing more by itself.
 
-A *perturbation* is an action with a cause outside the protocol, such as a write, a crash or an expiry. Every other
-action is *healing*. A state is *quiescent* if no healing action is enabled. A fault in a quiescent state stays until a
-perturbation happens to repair it.
+An *environment action* has a cause outside the protocol, such as a write, a crash or an expiry. Every other action is
+*healing*. A state is *quiescent* if no healing action is enabled. A fault in a quiescent state stays until a
+environment action happens to repair it.
 
 The *leader on record* is the broker that the partition's state names as leader. It is *live* if it is up and has a
 session.

@@ -3,7 +3,7 @@
     import isrcheck
 
     result = isrcheck.check("kip-101", {"replicas": 2})
-    print(result.verdict, {name: finding.trace.length for name, finding in result.findings.items() if finding.trace})
+    print(result.verdict, {name: one.trace.length for name, one in result.invariants.items() if one.trace})
 
 The main functions are `check`, `refine`, `simulate`, `prove` and `replay`. The classes of their results are here, too.
 `page` shows a result in a notebook, and `render` gives the text of every other output. The names for writing a model

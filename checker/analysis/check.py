@@ -1,4 +1,4 @@
-"""The Python function `check`: explores a model, judges its invariants, and finds a trace to each violation."""
+"""The Python function `check`: explores a model, evaluates its invariants, and finds a trace to each violation."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None
 def _search(
     engine: str, interpreter: Interpreter, system: TransitionSystem, question: dict[str, Any]
 ) -> tuple[Exploration, Paths, list[int]]:
-    """Runs an engine. Returns its exploration, the paths to its findings, and a number for each action instance.
+    """Runs an engine. Returns its exploration, the paths to violations, and a number for each action instance.
 
     For each action instance of the engine, the number is the index of the same instance in the interpreter.
     """

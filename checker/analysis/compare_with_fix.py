@@ -1,7 +1,7 @@
-"""Compares the traces of violated invariants with fixed designs (*controls*).
+"""Compares the traces of violated invariants with fixed versions.
 
-The comparison finds the step at which each control differs from a trace (see `isrcheck.checker.trace.fixed_run`). These
-steps are added to the violated invariants of a result.
+The comparison finds the step at which each fixed version differs from a trace (see `isrcheck.checker.trace.fixed_run`).
+These steps are added to the violated invariants of a result.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from isrcheck.model.semantics.transition_system import shown
 def fixed_version(
     name: str, fixed: LoadedModel, settings: Mapping[str, Any], broken: Model, broken_name: str
 ) -> FixedVersion:
-    """A control: the fixed model at its settings, with its differences from the model of the trace."""
+    """A fixed version: the fixed model at its settings, with its differences from the model of the trace."""
     with blaming(fixed.source_file):
         model = fixed.cls(**settings)
     here, there = broken.settings, model.settings
@@ -38,15 +38,15 @@ def fixed_version(
 def compare_with_fixes(
     outcome: InvariantResult, name: str, model: Model, predicate: Any, fixed_versions: Sequence[FixedVersion]
 ) -> InvariantResult:
-    """Adds to a finding the step at which each control differs from the finding's trace.
+    """Adds to an invariant result the step at which each fixed version differs from the trace.
 
-    A finding without a trace or without `causes` is returned unchanged.
+    A result without a trace or without `causes` is returned unchanged.
     """
     if outcome.trace is None or outcome.causes is None or not fixed_versions:
         return outcome
     asked = (
         {name: predicate} if is_condition_text(name) else {}
-    )  # an invariant given as text is not among the control's own
+    )  # an invariant given as text is not among the fixed version's own
     fixed_versions = [replace(each, invariants={**each.invariants, **asked}) for each in fixed_versions]
     return with_fixes(outcome, name, EvaluatedTrace(model, outcome.trace, predicate), fixed_versions)
 
@@ -64,10 +64,10 @@ def with_fixes(
 
 
 def _singly(evaluated: EvaluatedTrace, invariant: str, fixed: FixedVersion) -> Iterator[Fix]:
-    """For each setting that a control changes, yields the effect of this change without the control's other changes.
+    """For each setting that a fixed version changes, yields the effect of this change without the other changes.
 
-    Skips a change if the model refuses it without the other changes. Yields nothing if the control changes fewer than
-    two settings, or if the control is another model.
+    Skips a change if the model refuses it without the other changes. Yields nothing if the fixed version changes fewer
+    than two settings, or if the fixed version is another model.
     """
     if len(fixed.changes) < 2 or fixed.changes[0][0] == "model":
         return
@@ -79,7 +79,7 @@ def _singly(evaluated: EvaluatedTrace, invariant: str, fixed: FixedVersion) -> I
 
 
 def compare_all_with_fixes(result: Result, loaded: LoadedModel, fixed_versions: Sequence[FixedVersion]) -> None:
-    """Adds to each violated invariant of a result the steps at which the controls differ from the invariant's trace."""
+    """Adds to each violated invariant of a result the steps at which the fixed versions differ from its trace."""
     model = loaded.cls(**result.settings)
     for name, outcome in result.invariants.items():
         result.invariants[name] = compare_with_fixes(outcome, name, model, loaded.invariants.get(name), fixed_versions)

@@ -1,4 +1,4 @@
-"""Turns the findings of an engine into verdicts, replayed traces, and an exit code."""
+"""Turns the exploration of an engine into verdicts, replayed traces, and an exit code."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ DEADLOCK: Final = "No instance of any action is enabled."
 
 @dataclass
 class ResultBuilder:
-    """Makes verdicts and traces from the findings of an engine.
+    """Makes verdicts and traces from the exploration of an engine.
 
     `system` is the searched system. For each action instance of the engine, `numbers` has the index of the same
-    instance in the interpreter. The engine gives only paths, and the judge replays each path.
+    instance in the interpreter. The engine gives only paths, and the builder replays each path.
     """
 
     name: str

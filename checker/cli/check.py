@@ -280,7 +280,7 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
 
 
 def _fixed_versions(question: Question, loaded: LoadedModel, model: Model) -> list[FixedVersion]:
-    """The controls (fixed designs) that --control names. Raises `UnknownName` or `ModelError` if one cannot be made."""
+    """The fixed versions that --fixed-version names. Raises `UnknownName` or `ModelError` if one cannot be made."""
     if not question.fixed_versions:
         return []
     from isrcheck.checker.scenarios.controls import named
@@ -295,15 +295,15 @@ def _compare_with_fixes(
     result: Result,
     fixed_versions: list[FixedVersion],
 ) -> None:
-    """Compares the trace of each violated invariant with the controls, and adds the step at which each control differs.
+    """Compares the trace of each violated invariant with the fixed versions, and adds the step at which each differs.
 
-    A control is a fixed design, from the scenario or from --control. With --quiet, controls are compared only if there
-    is another output than the report. With --fixes, other values of single settings are also tried.
+    Fixed versions come from the scenario or from --fixed-version. With --quiet, fixed versions are compared only if
+    there is another output than the report. With --fixes, other values of single settings are also tried.
     """
     from isrcheck.checker.analysis.compare_with_fix import compare_all_with_fixes
     from isrcheck.checker.scenarios.controls import fixed_versions_of
 
-    # The report of --quiet does not show controls, so they are compared only for another output.
+    # The report of --quiet does not show fixed versions, so they are compared only for another output.
     if result.verdict == "violated" and (question.outputs.chosen or not question.quiet):
         changed = settings_of(loaded.cls, loaded.name, question.settings)
         beside = [] if scenario is None else fixed_versions_of(scenario, loaded, changed)

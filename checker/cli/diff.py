@@ -95,7 +95,7 @@ def _text(data: dict[str, Any], trace: Trace | None) -> list[str]:
 
 
 def result_builder_of(spark: Any, dataset: Dataset, reloaded: ReloadedModel) -> ResultBuilder:
-    """The judge (`checker/analysis/result_builder.py`) that finds canonical traces in the stored levels of a dataset.
+    """The result builder that finds canonical traces in the stored levels of a dataset.
 
     The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
     """

@@ -105,10 +105,10 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
 
 
 def _compare_with_fixes(found: Refined, loaded: LoadedModel, fixed_versions: list[FixedVersion], mapping: Any) -> None:
-    """Adds to the finding the step at which each control (a fixed design) differs from the trace.
+    """Adds to the result the step at which each fixed version differs from the trace.
 
-    The controls are those of the scenario and of --control. These steps are added only if the trace ends in a step that
-    the specification refuses.
+    Fixed versions are those of the scenario and of --fixed-version. These steps are added only if the trace ends in a
+    step that the specification refuses.
     """
     from isrcheck.checker.analysis.compare_with_fix import with_fixes
     from isrcheck.checker.analysis.refinement.mapping_registry import with_history

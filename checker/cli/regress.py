@@ -213,7 +213,7 @@ def _blame(error: BaseException) -> tuple[str, int]:
     return failure.message, failure.code
 
 
-# --- judging --------------------------------------------------------------------------------------------------------
+# --- comparing ------------------------------------------------------------------------------------------------------
 
 
 def _regression(scenario: Scenario, timed: Answer, update: bool) -> Regression:

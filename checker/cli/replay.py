@@ -180,7 +180,7 @@ def _compared_with_fixes(
     fixed_versions: list[FixedVersion],
     implementation: Implementation | None,
 ) -> list[Replayed]:
-    """For each control (a design with a fix), adds to each trace's `invariant_result` the step at which the two differ.
+    """For each fixed version, adds to each trace's `invariant_result` the step at which the two differ.
 
     A trace without a `invariant_result` is returned unchanged.
     """

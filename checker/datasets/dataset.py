@@ -5,14 +5,14 @@
     states/level=00001/part-*.parquet  its states, packed, in the order of their hashes
     transitions/level=00001/*.parquet  the steps from its states, if they were asked for
     runs/*.parquet                     states of several levels merged, only for the search
-    cones-*/*.parquet                  *cones*: states that lead to the end of a trace, only until the trace is found
+    cones-*/*.parquet                  *slices*: states that lead to the end of a trace, only until the trace is found
     levels.parquet, actions.parquet, violations.parquet   the contents of the manifests, as tables
 
 A file of states, transitions or merged states has a name that no earlier file had. The file is never renamed or
 overwritten, and it is used only if a manifest names it. The manifest of a level is written last. Then two kinds of
-files are removed: files of the level that its manifest does not name, and merged files replaced by newer ones. Cones
+files are removed: files of the level that its manifest does not name, and merged files replaced by newer ones. Slices
 are removed after the search for the trace. A resumed search removes what killed processes left: files of committed
-levels that their manifests do not name, merged files that the last manifest does not name, and cones. If a merged file
+levels that their manifests do not name, merged files that the last manifest does not name, and slices. If a merged file
 is damaged, a resumed search removes all merged files. Nothing else is ever removed. If a manifest is missing, but one
 of a later level is there, the dataset is refused. If only the last manifests are missing, a resumed search builds these
 levels again.
@@ -232,12 +232,12 @@ class Dataset:
         return self._lock
 
     def _tidy(self) -> None:
-        """Removes cones, files of levels that their manifests do not name, and merged files that are not used."""
+        """Removes slices, files of levels that their manifests do not name, and merged files that are not used."""
         for level in self.levels:
             self._tidy_level(level)
         if self.levels:
             self._tidy_folder("runs", self.levels[-1].runs)
-        # Cones remain if a process was killed while it looked for a trace.
+        # Slices remain if a process was killed while it looked for a trace.
         self.storage.remove_files(name for name in self.storage.names("") if name.startswith(f"{SLICES}-"))
 
     def _tidy_level(self, level: Level) -> None:

@@ -15,8 +15,8 @@ from typing import Any, Final
 ENTRY: Final = {"path", "rows", "bytes", "sha256", "hashes", "owner"}
 """The fields of the entry for a file of states.
 
-States are divided by their hashes into parts, the *owners*. One task works for one owner. `hashes` has the hashes of
-the first and the last state in the file. `owner` is the number of the owner whose task wrote the file.
+States are divided by their hashes into parts, the *partitions*. One task works for one partition. `hashes` has the
+hashes of the first and the last state in the file. `owner` is the number of the partition whose task wrote the file.
 """
 STEPS: Final = {"path", "rows", "bytes", "sha256"}
 """The fields of the entry for a file of transitions."""

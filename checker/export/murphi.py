@@ -58,7 +58,7 @@ class _Murphi:
     def text(self) -> str:
         inside, outside = initial_states(self.system)
         starts = [line for i, x in enumerate(inside) for line in self._start(i, self._set(x))]
-        # The initial states outside the constraints are also judged, but the search goes on with another initial state.
+        # Initial states outside the constraints are also checked, but the search goes on with another initial state.
         for i, x in enumerate(outside, len(inside)) if self.with_checks else ():
             starts += self._start(i, [*self._set(x), *self._asserted(), *self._set(inside[0])])
         rules = [line for name, group in by_action(self.system).items() for line in self._action(name, group)]

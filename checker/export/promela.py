@@ -54,7 +54,7 @@ class _Promela:
         body = [line for action, group in by_action(self.system).items() for line in self._action(action, group)]
         inside, outside = initial_states(self.system)
         starts = [line for leaves in inside for line in self._start(leaves)]
-        # Spin also judges the initial states outside the constraints, but goes on with another initial state.
+        # Spin also checks the initial states outside the constraints, but goes on with another initial state.
         starts += [line for leaves in outside for line in self._start(leaves, inside[0])]
         lines = [
             "/*",
@@ -116,7 +116,7 @@ class _Promela:
 
     @property
     def _bounded(self) -> bool:
-        """Whether the model has constraints. If so, a step to a state outside them is first judged and then undone."""
+        """Whether the model has constraints. If so, a step to a state outside them is first checked and then undone."""
         return self.inside is not TRUE
 
     def _stay(self, changed: Sequence[int]) -> list[str]:

@@ -115,7 +115,7 @@ class Kernel:
         return self._functions.failures(np.ascontiguousarray(states))
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:
-        """The owner hash of each state (see `isrcheck.checker.kernel.layout`)."""
+        """The partition hash of each state (see `isrcheck.checker.kernel.layout`)."""
         return self._functions.hashes(np.ascontiguousarray(states))
 
     def evaluate(self, states: Words) -> Words:

@@ -148,7 +148,7 @@ def _partners(system: TransitionSystem, exchange: Exchange) -> tuple[dict[int, i
     """Maps the number of an instance to the number of its partner, the instance with exchanged parameters.
 
     Leaves out an instance if it has no partner, or if `mentions` returns None for its label. Also returns the actions
-    of the instances that it leaves out, as reasons why the members are told apart.
+    of the instances that it leaves out, as reasons why the members are not interchangeable.
     """
     numbers = {(t.label.action, tuple(x for _, x in t.label.parameters)): i for i, t in enumerate(system.transitions)}
     found, alone = {}, []

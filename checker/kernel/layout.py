@@ -5,16 +5,16 @@ Leaves are placed in order, each in the first word that has room for the leaf, u
 spans two words. Bit 0 of word 0 is always 1. So no packed state begins with a zero word, and zeroed memory means "no
 state".
 
-The owner hash of a state. Some hash tables also use this hash to find the slot of a state.
+The partition hash of a state. Some hash tables also use this hash to find the slot of a state.
 
-The Spark engine divides the states into parts, the *owners*. The hash of a state says which owner has the state.
+The Spark engine divides the states into *partitions*. The hash of a state says which partition has the state.
 
 The hash h begins as 0. For each word w of the state, in order:
 
     h = h ^ w;  h = h ^ (h >> 32);  h = h * 0x9E3779B97F4A7C15;  h = h ^ (h >> 29)
 
 After the last word, h = h * 0xD6E8FEB86659FD93; h = h ^ (h >> 32). All operations are modulo 2**64. The states of a
-dataset on disk are divided among the owners by this hash, so no version of isrcheck may change the hash.
+dataset on disk are divided among the partitions by this hash, so no version of isrcheck may change the hash.
 
 Checks that expressions have only values that every engine with 64-bit integers can hold.
 """

@@ -11,7 +11,7 @@
     Writes the position of the state and the number of the transition of each failing instance. Returns the number of
     these instances. The arrays need as much room as those of `expand`.
 `hashes(states, n, out)`
-    Writes the owner hash of each state.
+    Writes the partition hash of each state.
 `evaluate(states, n, out)`
     Writes the verdict bits of each state (see `isrcheck.checker.kernel.verdict_bits`), in as many words as these bits
     need.
@@ -59,7 +59,7 @@ declare i64 @llvm.cttz.i64(i64, i1)
 {WORD_DECLARATIONS}
 {SHUFFLE}"""
 SURVEYED: Final = 512
-"""How many states `survey` judges at a time. Their verdicts lie on the stack and stay in the processor's cache."""
+"""How many states `survey` evaluates at a time. Their verdicts lie on the stack and stay in the processor's cache."""
 
 
 def kernel_text(system: TransitionSystem, layout: Layout, bits: Sequence[Expression]) -> str:

@@ -159,7 +159,7 @@ class Columns:
         return out
 
     def hashes(self, states: Words) -> npt.NDArray[np.uint64]:
-        """The owner hash of each state (see `isrcheck.checker.kernel.layout`)."""
+        """The partition hash of each state (see `isrcheck.checker.kernel.layout`)."""
         h = np.zeros(len(states), dtype=np.uint64)
         for word in states.T:
             h ^= word

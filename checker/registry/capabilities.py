@@ -1,4 +1,4 @@
-"""The abilities of the engines in one table, which error messages, `--help` and docs/reference/engines.md use."""
+"""The capabilities of the engines in one table, which error messages, `--help` and docs/reference/engines.md use."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ ENGINES: Final = ("local", "reference", "spark", "symbolic")
 
 @dataclass(frozen=True)
 class Capability:
-    """An ability that only `engines` have, with the options of `isrcheck check` and arguments of `check` that need it.
+    """A capability that only `engines` have, with the options and arguments of `check` that need it.
 
     `lacking` says what an engine outside `engines` cannot do, in the words of an error message (`has no workers`).
-    `usual` is the default value of the options. An option with this value needs no ability, so no engine refuses it.
+    `usual` is the default value of the options. An option with this value needs no capability, so no engine refuses it.
     """
 
     engines: tuple[str, ...]
@@ -60,8 +60,8 @@ TABLE: Final = (
 def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
     """Returns an error message if the engine cannot use one of the given options, or None if it can use them all.
 
-    The message is about one ability: the first in `TABLE` that the engine lacks and that a given option needs. The
-    message names each given option that needs this ability. `options` maps the name of each option (`max_states`) to
+    The message is about one capability: the first in `TABLE` that the engine lacks and that a given option needs. The
+    message names each given option that needs this capability. `options` maps the name of each option (`max_states`) to
     its value. An option without a value, or with its default value, does not count as given.
     """
 
@@ -78,8 +78,8 @@ def refusal_of_options(engine: str, options: Mapping[str, Any]) -> str | None:
 def refusal_of_arguments(engine: str, asked: Mapping[str, bool]) -> str | None:
     """Returns an error message if the engine cannot use a given argument of `check`. Otherwise returns None.
 
-    As in `refusal_of_options`, the message is about one ability. `asked` maps the name of each argument to True if the
-    caller gives the argument, and otherwise to False.
+    As in `refusal_of_options`, the message is about one capability. `asked` maps the name of each argument to True if
+    the caller gives the argument, and otherwise to False.
     """
     return _refusal(engine, "engine ", lambda capability: (name for name in capability.arguments if asked[name]))
 
@@ -105,7 +105,7 @@ def helped(option: str, text: str) -> str:
 
 
 def as_lines() -> list[str]:
-    """The table of abilities as lines of Markdown."""
+    """The table of capabilities as lines of Markdown."""
     rows = [
         f"| {', '.join(f'`{x}`' for x in a.options)} | {', '.join(f'`{x}`' for x in a.arguments)} "
         f"| {', '.join(a.engines)} | {a.lacking} |"

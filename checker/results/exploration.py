@@ -71,7 +71,7 @@ class Progress:
     note: str = ""
     """A message of the engine, which is shown beside the counts."""
     levels: tuple[int, ...] = ()
-    """The number of states of each whole level, if the engine reports it. A forecast needs these numbers."""
+    """The number of states of each whole level, if the engine reports it. An estimate needs these numbers."""
 
 
 Report = Callable[[Progress], None]
@@ -128,8 +128,8 @@ class Exploration:
     `stopped` says why the search ended early; it is None if the search explored everything. If a limit or an
     interruption ended the search within a level, `partial` has the number of this unfinished level, and its generated
     and distinct counts. All other data are about whole levels, with two exceptions. `partial_violations` has the names
-    of the invariants that are first violated in the unfinished level. And `deadlock` and `error` may be findings in
-    the last whole level, although not all states of this level were expanded.
+    of the invariants that are first violated in the unfinished level. And `deadlock` and `error` may lie in the last
+    whole level, although not all states of this level were expanded.
 
     Some searches, such as the symbolic search, count no states. Instead, `unrolled` has two numbers: the number of
     levels whose states were examined, and the number of levels whose steps were also examined (for undefined steps

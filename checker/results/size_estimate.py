@@ -34,7 +34,7 @@ SHORTEST: Final = 4
 LONGEST: Final = 256
 """A curve is fitted to fewer ratios or sizes than this."""
 FITS: Final = 24
-"""Each kind of curve is fitted at most this many times. So a forecast takes milliseconds, however many levels there
+"""Each kind of curve is fitted at most this many times. So an estimate takes milliseconds, however many levels there
 are."""
 WIDER: Final = 0.7
 """The logarithm of the factor by which the range of the remaining states is widened on each side."""
@@ -56,7 +56,7 @@ class SizeEstimate:
     high: int
 
     def times(self, factor: float) -> SizeEstimate:
-        """The forecast for a quantity that is proportional to the number of states."""
+        """The estimate for a quantity that is proportional to the number of states."""
         return SizeEstimate(*(round(x * factor) for x in (self.low, self.middle, self.high)))
 
     def to_json(self) -> dict[str, int]:
@@ -89,7 +89,7 @@ def _lengths(least: int, end: int) -> range:
 
 
 def outlook(result: Result) -> dict[str, Any] | None:
-    """The forecast for an unfinished search as JSON data, or None if its levels allow no estimate.
+    """The estimate for an unfinished search as JSON data, or None if its levels allow no estimate.
 
     The data have the final number of states. They also have the seconds and the bytes for all states, if the result
     has seconds and bytes for the states so far.
@@ -106,7 +106,7 @@ def outlook(result: Result) -> dict[str, Any] | None:
 
 
 def _bytes(expected: SizeEstimate, result: Result) -> SizeEstimate:
-    """The forecast of the bytes for the states. The bytes for sorting grow with the states only up to a limit."""
+    """The estimate of the bytes for the states. The bytes for sorting grow with the states only up to a limit."""
     sorting, most = result.sorting_bytes
     states = expected.times((result.store_bytes - sorting) / result.distinct)
     room = expected.times(sorting / result.distinct)

@@ -1,4 +1,4 @@
-"""The data of a trace that is told as a story: for each step the actor, the sentence, the changes, and the logs.
+"""The data of a trace as a story: for each step the actor, the sentence, the changes, and the logs.
 
 `isrcheck.checker.trace.narration` makes the story. `isrcheck.checker.report.story_text` or a page draws the story.
 """
@@ -51,7 +51,7 @@ class DrawnLog:
 
 
 ORDER: Final = ("client", "administrator", "network", "controller", "zookeeper", "broker")
-"""The kinds of lanes (actors), from left to right. Other kinds, of a user's own model, come before the brokers."""
+"""The kinds of lifelines (actors), from left to right. Other kinds, of a user's own model, come before the brokers."""
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Story:
-    """A whole trace: all actors (lanes), the logs at the start, and a sentence for each step."""
+    """A whole trace: all actors (lifelines), the logs at the start, and a sentence for each step."""
 
     lifelines: tuple[Lifeline, ...]
     start: tuple[DrawnLog, ...]

@@ -116,7 +116,7 @@ def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
 
 
 def _all(summary: dict[str, Any]) -> dict[str, Any]:
-    """The findings about invariants, properties and deadlock in a summary, by name."""
+    """The results of invariants, properties and deadlock in a summary, by name."""
     return {**summary["invariants"], **summary.get("liveness", {})}
 
 

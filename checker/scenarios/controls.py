@@ -1,4 +1,4 @@
-"""The controls of a violated scenario: the fixed designs with which its trace is compared step by step."""
+"""The fixed versions of a violated scenario, with which its trace is compared step by step."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from isrcheck.model.language.model import Model
 
 
 def fixed_versions_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str, Any]) -> list[FixedVersion]:
-    """The controls of a violated scenario that are expected to hold, each at the control's own settings.
+    """The fixed versions of a violated scenario that are expected to hold, each at its own settings.
 
-    `changed` overrides settings of the scenario's model and of the controls. A control is left out if its scenario is
-    missing or damaged (`regress` reports this). It is also left out if its model is missing, has a mistake, or does
-    not accept the changed settings.
+    `changed` overrides settings of the scenario's model and of the fixed versions. A fixed version is left out if its
+    scenario is missing or damaged (`regress` reports this). It is also left out if its model is missing, has a mistake,
+    or does not accept the changed settings.
     """
     if scenario.expect != "violated" or not scenario.fixed_versions:
         return []
@@ -36,7 +36,7 @@ def fixed_versions_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str
 
 
 def named(text: str, loaded: LoadedModel, broken: Model) -> FixedVersion:
-    """The control that `--control` names. `text` is a scenario, a model, or settings: `NAME=VALUE,NAME=VALUE`.
+    """The fixed version that `--fixed-version` names: a scenario, a model, or settings (`NAME=VALUE,NAME=VALUE`).
 
     A model that `text` names gets the settings of `broken`, the model of the trace. Settings that the named model does
     not declare are left out. Raises `UnknownName` or `ModelError`.

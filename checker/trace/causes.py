@@ -45,7 +45,7 @@ def causes(evaluated: EvaluatedTrace) -> Causes | None:
     for end in sorted(into):
         steps = graph.backward_slice(end) - seen
         seen |= steps
-        # If several steps caused a fact, the fact is told only with the last of these steps. But if a step would have
+        # If several steps caused a fact, the fact is shown only with the last of these steps. But if a step would have
         # no fact left, it keeps all its facts.
         own = [made for made in into[end] if latest[made.what] == end] or into[end]
         found.append(Cause(end, tuple(sorted(steps)), graph.facts(own)))

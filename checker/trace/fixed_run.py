@@ -1,10 +1,10 @@
 """Finds the step at which a fix acts: the fixed design takes the steps of the trace until it differs from the trace.
 
-The fixed design (the control) has states of its own. A value of a state matters if the rest of the trace depends on it.
-The control goes on as long as it allows the next step of the trace and then agrees with the trace in all values that
-matter. If the control does not allow a step, it may instead take another step of the same actor that makes the same
-changes to the values that matter. A value that differs already in the initial states does not count as a difference.
-The answer is about this trace only, not about other paths of the control.
+The fixed version has states of its own. A value of a state matters if the rest of the trace depends on it. The fixed
+version goes on as long as it allows the next step of the trace and then agrees with the trace in all values that
+matter. If the fixed version does not allow a step, it may instead take another step of the same actor that makes the
+same changes to the values that matter. A value that differs already in the initial states does not count as a
+difference. The answer is about this trace only, not about other paths of the fixed version.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _Walk:
     shared: tuple[tuple[int, int], ...] = field(init=False)
     """The scalars that both models have: for each scalar, its position in each model."""
     path: list[Taken] = field(init=False)
-    """The initial state of the control, then the steps that it has taken so far, each with the state after it."""
+    """The initial state of the fixed version, then the steps that it has taken so far, each with the state after it."""
 
     def __post_init__(self) -> None:
         model, evaluated = self.fixed_version.model, self.evaluated
@@ -87,7 +87,7 @@ class _Walk:
     # --- one step -----------------------------------------------------------------------------------------------------
 
     def _step(self, k: int) -> Fix | None:
-        """Takes the step into state k, or returns how the control differs from the trace at this step."""
+        """Takes the step into state k, or returns how the fixed version differs from the trace at this step."""
         step = self.evaluated.trace.steps[k - 1]
         assert step.label is not None
         named = self._named(step.label)
@@ -113,12 +113,12 @@ class _Walk:
             try:
                 after = self.interpreter.step(self.path[-1].state, number)
             except EvaluationError:
-                continue  # the step is undefined there, so the control does not take it
+                continue  # the step is undefined there, so the fixed version does not take it
             if after is not None:
                 yield Taken(self.interpreter.labels[number], self.interpreter.actors[number], after)
 
     def _renamed(self, k: int, step: Step) -> Taken | None:
-        """A step of the control in place of step k, with the same actor and the same changes that matter.
+        """A step of the fixed version in place of step k, with the same actor and the same changes that matter.
 
         A change matters if the rest of the trace depends on it. Returns None if there is no such step, or if step k
         makes no change that matters.
@@ -147,9 +147,9 @@ class _Walk:
     # --- beyond -------------------------------------------------------------------------------------------------------
 
     def _onward(self, k: int) -> Run:
-        """The run of the control: its steps so far, then the steps of the trace from step k on.
+        """The run of the fixed version: its steps so far, then the steps of the trace from step k on.
 
-        Skips each step of the trace that the control cannot take in the state that it has reached.
+        Skips each step of the trace that the fixed version cannot take in the state that it has reached.
         """
         at: list[int | None] = [*range(k - 1)]
         for j in range(k, self.evaluated.length + 1):
@@ -175,7 +175,7 @@ class _Walk:
         return self._fix("allows", verdict=verdict, enabled=self._only_there(self.evaluated.length))
 
     def _only_there(self, k: int) -> tuple[str, ...]:
-        """The steps possible for the control in its last state, but not for the model of the trace in state k."""
+        """The steps possible for the fixed version in its last state, but not for the model of the trace in state k."""
         here = set(possible(Interpreter(self.evaluated.model, {}), self.evaluated.trace.steps[k - 1].state))
         return tuple(name for name in possible(self.interpreter, self.path[-1].state) if name not in here)
 
@@ -188,7 +188,7 @@ class _Walk:
         return self.here.value(i, self.evaluated.states[k - 1][i]) == self.there.value(j, leaves[j])
 
     def _different(self, k: int, leaves: tuple[int, ...]) -> list[tuple[int, int]]:
-        """Those scalars of `shared` in which the control's state differs from state k of the trace."""
+        """Those scalars of `shared` in which the fixed version's state differs from state k of the trace."""
         return [(i, j) for i, j in self.shared if not self._same(k, i, j, leaves)]
 
     def _mattering(self, k: int, leaves: tuple[int, ...]) -> set[int]:
@@ -210,7 +210,7 @@ class _Walk:
             yield from (Difference(*row) for row in rows)
 
     def _computed(self, k: int, new: set[int]) -> tuple[Read, ...]:
-        """The values from which step k of the trace computed the scalars that differ in the control."""
+        """The values from which step k of the trace computed the scalars that differ in the fixed version."""
         updates = self.evaluated.step(k).updates
         reads = dict.fromkeys(x for i in sorted(new) if i in updates for x in self.evaluated.reads(updates[i], k - 1))
         return _read(self.evaluated, self.here, reads, k - 1)

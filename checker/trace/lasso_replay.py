@@ -1,4 +1,4 @@
-"""Judges, with the methods of the model only, whether a lasso is a fair behaviour that breaks a property."""
+"""Decides, with the methods of the model only, whether a lasso is a fair behaviour that breaks a property."""
 
 from __future__ import annotations
 

@@ -159,9 +159,9 @@ def recorded(model: Model, states: list[dict[str, Any]]) -> Trace:
 
 
 def lifeline_of(model: Model, label: Label, actor: str) -> Lifeline:
-    """The lane (column of a drawing) of an action instance.
+    """The lifeline (column of a drawing) of an action instance.
 
-    If the model's method `lifeline` fails or gives no name, the lane's name says why.
+    If the model's method `lifeline` fails or gives no name, the lifeline's name says why.
     """
     try:
         lifeline: object = model.lifeline(actor, dict(label.parameters))

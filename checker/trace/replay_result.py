@@ -30,12 +30,12 @@ class Replayed:
     """The replay of a recorded trace. `confirmed` says whether the trace ends as recorded.
 
     `confirmed` is None if the model refuses a state of the trace, or if the trace is recorded as a `path`, which need
-    not violate anything. `story`
-    is None if the model refuses a state. `invariant_result` explains why an invariant is false at the end of the trace,
-    or why the specification does not allow the last step. `broken` is the finding on the property that a lasso breaks.
-    `against` says why the trace of a property or a refinement does not show the recorded failure. `evaluated` is the
-    confirmed trace of a refinement, with the condition that is false at its end. `wider` is a confirmed trace with the
-    variables of the model and of the specification. `wider` is None if there is no specification.
+    not violate anything. `story` is None if the model refuses a state. `invariant_result` explains why an invariant is
+    false at the end of the trace, or why the specification does not allow the last step. `broken` is the result of the
+    property that a lasso breaks. `against` says why the trace of a property or a refinement does not show the recorded
+    failure. `evaluated` is the confirmed trace of a refinement, with the condition that is false at its end. `wider` is
+    a confirmed trace with the variables of the model and of the specification. `wider` is None if there is no
+    specification.
     """
 
     recorded: RecordedTrace
@@ -206,7 +206,7 @@ def _replayed_property(interpreter: Interpreter, recorded: RecordedTrace) -> Rep
 
 
 def _invariant_result(interpreter: Interpreter, name: str, trace: Trace, trace_story: Story) -> InvariantResult:
-    """The finding that explains why an invariant is false at the end of a trace."""
+    """The result that explains why an invariant is false at the end of a trace."""
     model, predicate = interpreter.model, interpreter.invariants[name]
     instance = Instance(*explain(model, trace.steps[-1].state, predicate))
     last_safe = last_held(model, predicate, trace, instance)

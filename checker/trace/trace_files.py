@@ -206,7 +206,7 @@ def _lasso(name: str, outcome: Any, fairness: Any) -> list[RecordedTrace]:
 def _recorded_property(
     name: str, states: list[Any], loop: Any, about: dict[str, Any], read: Read, where: str
 ) -> RecordedTrace:
-    """The recording of a lasso. `about` has the values of the property's parameters (`choice`), and the fairness."""
+    """The recorded lasso. `about` has the values of the property's parameters (`choice`), and the fairness."""
     if loop is not None and not (type(loop) is int and 0 <= loop < len(states)):
         raise DamagedFile(f"{where}: loop is {loop!r}, which is no position of a state")
     choice = about.get("choice")
@@ -288,7 +288,7 @@ def _itf_state(state: dict[str, Any], position: int, ours: bool) -> dict[str, An
 
 
 def decoded(interpreter: Interpreter, recorded: RecordedTrace) -> Trace:
-    """The trace of a recording, with values of the model's domains. A step has no label if the file names no action.
+    """A recorded trace with values of the model's domains. A step has no label if the file names no action.
 
     Raises `UnknownName` for variables, actions, parameters and values that the model does not have, and for missing
     variables and parameters. Raises `DamagedFile` if an entry has the wrong type.

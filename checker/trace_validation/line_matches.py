@@ -19,7 +19,7 @@ from isrcheck.model.semantics.transition_system import Label, Transition, Transi
 Row = tuple[int, ...]
 """A packed state: its 64-bit words, as numbers."""
 Positions = tuple[int, ...]
-"""For each lane, how many of its lines have been explained."""
+"""For each process log, how many of its lines have been explained."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Check:
 class Seen:
     """A line, the labels of the instances that its step may be, and checks of its observed values.
 
-    `labels` is None if the line has no step. For each pair (lane, number) in `after`, at least `number` lines of
+    `labels` is None if the line has no step. For each pair (process log, number) in `after`, at least `number` lines of
     `process_log` must be explained before this line.
     """
 
@@ -70,7 +70,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Question:
-    """A recording in terms of a model: the lines of each lane, the hidden instances, and a kernel that computes steps.
+    """A recording in terms of a model: the lines of each process log, the hidden instances, and a kernel for steps.
 
     A step of an instance in `hidden` may happen without a line. `system` and `kernel` have only the transitions of
     hidden instances and of instances in `Seen.labels` of a line (for a question from `widened`: all transitions).

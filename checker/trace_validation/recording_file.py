@@ -1,4 +1,4 @@
-"""Reads the file of a recording: NDJSON with a header and observations. Each observer has a lane for its observations.
+"""Reads the file of a recording: NDJSON with a header and observations. Each process has a log of its observations.
 
 A recording is data. Each part is checked, and no part is run. The model that the header names is not loaded here.
 docs/how-to/real-systems.md describes the format, and `recording.schema.json` is its schema.
@@ -117,7 +117,7 @@ _NAMES: Final = {
 }  # fmt: skip
 
 Place = tuple[str, int]
-"""The place of a line: its lane, and its number in the lane (`order`)."""
+"""The place of a line: its process log, and its number in the process log (`order`)."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded run: the lines of each lane in their order, and the `hidden` steps, which may happen without a line.
+    """A recorded run: the lines of each process log in order, and the `hidden` steps, which may happen without a line.
 
     `complete` names parts of the state that hidden steps do not change. `model` is None if the file names no model.
     `settings` has only the settings that the file gives.
@@ -296,7 +296,7 @@ def _in_order(process_log: str, lines: list[Line]) -> list[Line]:
 def _require_some_order(process_logs: dict[str, list[Line]]) -> None:
     """Requires that every line named by `after` exists, and that an order of all lines is possible.
 
-    The order must satisfy every `after`, and must keep the order of the lines in each lane.
+    The order must satisfy every `after`, and must keep the order of the lines in each process log.
     """
     known = {each.place for lines in process_logs.values() for each in lines}
     before: dict[Place, set[Place]] = {}

@@ -1,4 +1,4 @@
-"""Finds why the next line of each lane cannot happen, and which of these lines is probably wrong."""
+"""Finds why the next line of each process log cannot happen, and which of these lines is probably wrong."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Refusing:
 
     @property
     def next(self) -> list[Seen]:
-        """The next line of each lane. A lane whose lines are all explained has no next line."""
+        """The next line of each process log. A process log whose lines are all explained has no next line."""
         process_logs = zip(self.question.process_logs, self.positions, strict=True)
         return [lines[position] for lines, position in process_logs if position < len(lines)]
 

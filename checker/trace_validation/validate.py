@@ -1,4 +1,4 @@
-"""Answers whether a model explains a recording. Every path that an answer shows is replayed, and told as a story."""
+"""Answers whether a model explains a recording. Every path that an answer shows is replayed and has a story."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ class Objection:
 
 @dataclass(frozen=True)
 class Refused:
-    """The next line of a lane (the lines of one observer), and reasons why it cannot happen.
+    """The next line of a process log (the lines of one process), and reasons why it cannot happen.
 
     The reasons are from the states that `Frontier.states` counts. There may be no reasons if a limit or Ctrl-C stopped
     the search before it tried the line.
@@ -161,7 +161,7 @@ class Refused:
 
 @dataclass(frozen=True)
 class Frontier:
-    """One of the states that explain the most lines, the story that leads to it, and the next line of each lane.
+    """One of the states that explain the most lines, the story that leads to it, and the next line of each process log.
 
     `matched` has one entry for each state of the trace. `states` counts this state and the other states in
     `SearchResult.furthest` (`validation_search.py`) that explain exactly the same lines. `waiting` has the next lines

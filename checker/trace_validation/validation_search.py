@@ -1,9 +1,10 @@
-"""Searches for an explanation of a recording: a path of a model that explains the lines of all lanes, in some order.
+"""Searches for an explanation of a recording: a path of a model that explains all lines, in some order.
 
-A node of the search is a packed state of the model, with the number of lines that are explained in each lane. A step of
-the model is the next line of a lane, or it is hidden (a step without a line). There may be at most a given number of
-hidden steps in a row. The search first expands the nodes with the most explained lines and, among these nodes, those
-with the fewest hidden steps since the last line with a step. The search remembers all nodes that it has visited.
+A node of the search is a packed state of the model, with the number of lines that are explained in each process log. A
+step of the model is the next line of a process log, or it is hidden (a step without a line). There may be at most a
+given number of hidden steps in a row. The search first expands the nodes with the most explained lines and, among these
+nodes, those with the fewest hidden steps since the last line with a step. The search remembers all nodes that it has
+visited.
 
 The search is exact. If it finds no explanation, is not stopped early and meets no undefined step, then there is no
 explanation with at most the given number of hidden steps in a row.
@@ -38,9 +39,9 @@ NODES: Final = 2_000_000
 class Node:
     """A state, the lines that are explained so far, and the step from `parent` (None for an initial state).
 
-    `process_log` is the lane of the step's line. It is None for a hidden step or an initial state. `run` counts the
-    hidden steps since the last line with a step. `longest` is the greatest number of hidden steps in a row on the path
-    to this node.
+    `process_log` is the process log of the step's line. It is None for a hidden step or an initial state. `run` counts
+    the hidden steps since the last line with a step. `longest` is the greatest number of hidden steps in a row on the
+    path to this node.
     """
 
     row: Row
@@ -166,8 +167,8 @@ class _Search:
     def settled(self, row: Row, positions: Positions) -> Positions:
         """The positions, advanced past all lines that have no step and that a state explains.
 
-        Each such line is the next line of its lane, and need not wait for other lines. The state has the observed
-        values of the line.
+        Each such line is the next line of its process log, and need not wait for other lines. The state has the
+        observed values of the line.
         """
         found, process_logs, moved = list(positions), self.question.process_logs, True
         while moved:
@@ -208,7 +209,7 @@ class _Search:
     # --- steps ------------------------------------------------------------------------------------------------------
 
     def moves(self, positions: Positions) -> dict[int, list[tuple[int, Seen]]]:
-        """For each transition, the next lines whose step may be this transition, each with its lane.
+        """For each transition, the next lines whose step may be this transition, each with its process log.
 
         Transitions without such a line are left out.
         """

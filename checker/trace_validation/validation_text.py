@@ -80,7 +80,7 @@ def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[st
 
 
 def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
-    """Text on the next line of each lane (why it cannot happen, or that it must wait), and on steps that can happen."""
+    """Text on the next line of each process log (why it cannot happen, or must wait), and on steps that can happen."""
     ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
     lines = [ink("head", f"What comes next in the lanes, and {ends}")]
     for each in found.refused:
@@ -127,7 +127,7 @@ def _at_first(matched: tuple[MatchedLines, ...]) -> list[str]:
 def note(matched: MatchedLines) -> str:
     """Names the line of a step, then the other lines that the next state explains: `controller 3; then broker 2`.
 
-    A line is named by its lane and order. For a step without a line, the text begins with `hidden`.
+    A line is named by its process log and order. For a step without a line, the text begins with `hidden`.
     """
     step = "hidden" if matched.step is None else matched.step.title
     return step + (f"; then {', '.join(line.title for line in matched.held)}" if matched.held else "")

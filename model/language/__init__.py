@@ -2,10 +2,10 @@
 
     from isrcheck.model.language import Model, action, broker, number, per, setting
 
-A *model* declares settings and variables, and marks methods as actions. A method runs on a *state* `s`: it `require`s
-conditions, reads the state before the step, and assigns the values that change. Parameters of actions are plain Python
-values, so Python's own `if` and `for` may use them. Conditions on the state are combined with `& | ~`, `every`, `some`,
-`when`.
+A *model* declares settings and variables, and decorates methods as actions. A method runs on a *state* `s`: it
+`require`s conditions, reads the state before the step, and assigns the values that change. Parameters of actions are
+plain Python values, so Python's own `if` and `for` may use them. Conditions on the state are combined with `& | ~`,
+`every`, `some`, `when`.
 """
 
 from isrcheck.model.language.decorators import action, constraint, goal, initial, invariant, needs

@@ -1,4 +1,4 @@
-"""The base class of every model, `Model`: its settings, its variables, and the checks of its marked methods."""
+"""The base class of every model, `Model`: its settings, its variables, and the checks of its decorated methods."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def kebab(name: str) -> str:
 class Model:
     """A protocol: variables, initial states, actions, and predicates on its states.
 
-    A subclass declares settings, defines `variables()`, and marks methods with `@action`, `@constraint`, `@goal`,
+    A subclass declares settings, defines `variables()`, and decorates methods with `@action`, `@constraint`, `@goal`,
     `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named sets of
     values of the settings (see the module `profiles`). `setting_constraints` declares which settings must not be
     combined, and when a setting has no effect. A subclass that is only a base of other models sets `abstract = True` in
@@ -156,13 +156,13 @@ class Model:
 
     @classmethod
     def actions(cls) -> dict[str, Callable[..., Any]]:
-        """The methods marked as actions, by name in kebab-case, in alphabetical order."""
+        """The methods decorated as actions, by name in kebab-case, in alphabetical order."""
         marked = [n for n in _members(cls) if hasattr(getattr(cls, n), "__action__")]
         return {kebab(n): getattr(cls, n) for n in sorted(marked, key=kebab)}
 
     @classmethod
     def predicates(cls, kind: str) -> dict[str, Callable[..., Any]]:
-        """The methods marked as `kind` (invariant, goal, constraint), by name in kebab-case, in alphabetical order."""
+        """The methods decorated as `kind` (invariant, goal, constraint), by name in kebab-case, sorted."""
         marked = [n for n in _members(cls) if getattr(getattr(cls, n), "__predicate__", None) == kind]
         return {kebab(n): getattr(cls, n) for n in sorted(marked, key=kebab)}
 
@@ -338,9 +338,9 @@ _TAKES = {"variables": (1, "(self)"), "check_settings": (1, "(self)"), "lifeline
 
 
 def _check_decorators(cls: type, name: str, member: Any, inherited: Any) -> None:
-    """Raises `ModelError` if a wrapper around a method hides the method's mark, or if a mark is missing.
+    """Raises `ModelError` if a wrapper around a method hides the method's decorator, or if a decorator is missing.
 
-    A mark is missing if the class replaces a marked method by an unmarked one.
+    A decorator is missing if the class replaces a decorated method by a plain one.
     """
     for attribute in DECORATED:
         if hasattr(member, attribute):

@@ -71,7 +71,7 @@ def refinement(
 
 
 def refinement_of(method: Any) -> Refinement | None:
-    """The mark of a mapping; None for a function that is not a mapping."""
+    """The arguments of a mapping's decorator; None for a function that is not a mapping."""
     found = getattr(method, "__refinement__", None)
     return found if isinstance(found, Refinement) else None
 

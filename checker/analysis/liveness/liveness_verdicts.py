@@ -1,4 +1,4 @@
-"""Verdicts on properties. Before a lasso is reported, it is replayed and its fairness is judged again."""
+"""Verdicts on properties. Before a lasso is reported, it is replayed and its fairness is checked again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ EXPLORED_SO_FAR: Final = ("violation", "states")
 
 @dataclass
 class PropertyChecker:
-    """Judges properties under assumptions about the fairness of actions.
+    """Checks properties under assumptions about the fairness of actions.
 
     A violation may end the search. Then `violated` is given as the reason why a property has no verdict.
     """

@@ -95,20 +95,20 @@ def bits(rows: Sequence[Flags] | Flags) -> Words:
 class Numbers(Protocol):
     """Numbers of states, all below `size`.
 
-    Some numbers below `size` may belong to no state. A state also has a name, by which it is found faster than by its
+    Some numbers below `size` may belong to no state. A state also has an id, by which it is found faster than by its
     number.
     """
 
     size: int
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number and the name of each state. For an unknown state, the number is -1 and the name is meaningless."""
+        """The number and the id of each state. For an unknown state, the number is -1 and the id is meaningless."""
 
     def ids(self, numbers: Integers) -> Words:
-        """The names of the states with these numbers."""
+        """The ids of the states with these numbers."""
 
     def states(self, ids: Words) -> Words:
-        """The states with these names."""
+        """The states with these ids."""
 
     def levels(self, numbers: Integers) -> Integers:
         """The levels of the states with these numbers."""

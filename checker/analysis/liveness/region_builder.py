@@ -5,8 +5,8 @@ there. A *source* is a state in which the question begins. The number of a state
 the search's store. If the store has no table, the number is the state's position in a list (`Listed`). While the region
 is built, an array with one byte for each number marks the states that were reached. The states that are reached from
 sources are kept in a queue. A state joins the queue when it is first reached. Inside the region, a state is identified
-by its place in the queue and not by its number. So the target of a step is a place in the queue. The name of a state
-(see `Numbers`) is kept only until the state is expanded.
+by its place in the queue and not by its number. So the target of a step is a place in the queue. The id of a state (see
+`Numbers`) is kept only until the state is expanded.
 
 Arrays to which numbers can be appended. A question about a large state space needs such arrays.
 """
@@ -100,29 +100,29 @@ def narrowest(most: int, *kinds: type[np.generic]) -> type[np.generic]:
 
 BLOCK: Final = 1 << 13
 AT_ONCE: Final = 3
-"""How many questions are judged in one pass over the states. Each of these questions needs one byte for each number."""
+"""How many questions are evaluated in one pass over the states. Each question needs one byte for each number."""
 INDEXED: Final = 20
 """Bytes for each state in a list, besides the words of the state: its level, its flags, and its entry in the index."""
 
 
 class Listed:
-    """States that are numbered in the order of a list, each with its level. The name of a state is its number."""
+    """States that are numbered in the order of a list, each with its level. The id of a state is its number."""
 
     def __init__(self, levels: NativeLevels, rows: Words, of: Narrow) -> None:
         self.size, self._find = len(rows), levels.finder(rows)
         self._rows, self._levels = rows, of
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number of each state (-1 for a state without a number), and the names, which are the same numbers."""
+        """The number of each state (-1 for a state without a number), and the ids, which are the same numbers."""
         numbers = self._find(states)
         return numbers, numbers.view(np.uint64)
 
     def ids(self, numbers: Integers) -> Words:
-        """The names of the states with these numbers."""
+        """The ids of the states with these numbers."""
         return numbers.view(np.uint64)
 
     def states(self, ids: Words) -> Words:
-        """The states with these names."""
+        """The states with these ids."""
         return self._rows[ids]
 
     def levels(self, numbers: Integers) -> Integers:
@@ -172,7 +172,7 @@ class Reached:
         self._waiting.append(self.among.numbers.ids(fresh))
 
     def waiting(self) -> Words:
-        """The names of the queued states that are to be expanded next. Each name is returned only once."""
+        """The ids of the queued states that are to be expanded next. Each id is returned only once."""
         ids = np.concatenate([np.empty(0, dtype=np.uint64), *self._waiting])
         self._waiting = []
         return ids
@@ -220,7 +220,7 @@ class Reached:
 
 @dataclass
 class StepBatch:
-    """Steps of some states: for each step, its source, its label, its successor, and the successor's number and name.
+    """Steps of some states: for each step, its source, its label, its successor, and the successor's number and id.
 
     `target` has the numbers; -1 means that the successor has no number.
     """
@@ -252,7 +252,7 @@ class Builder:
 
     @property
     def held(self) -> int:
-        """How many bytes are in use for questions that are judged, but not answered yet."""
+        """How many bytes are in use for questions that are evaluated, but not answered yet."""
         return sum(len(each.flags) for each in self._ahead.values())
 
     def region(self, number: int) -> Region:
@@ -267,7 +267,7 @@ class Builder:
         if self._many:
             return_free_memory()
 
-    # --- judging ----------------------------------------------------------------------------------------------------
+    # --- evaluation -------------------------------------------------------------------------------------------------
 
     def _candidates(self, number: int) -> Candidates:
         places = self.levels.places()
@@ -372,7 +372,7 @@ def members(levels: NativeLevels, kept: Words) -> Words:
     """The states `kept` of a level. Under symmetry, all states in the orbits of these states.
 
     A question or a fairness assumption may be about one broker. Then its conditions may differ between the states of an
-    orbit. The search judged only the states `kept`. So `ModelError` is raised here if a predicate or property is
+    orbit. The search evaluated only the states `kept`. So `ModelError` is raised here if a predicate or property is
     undefined in another state of an orbit.
     """
     every = levels.members(kept)

@@ -175,9 +175,9 @@ def refine(
 
 
 def _only_compared(found: Exploration, watching: Watching) -> None:
-    """Removes from an exploration what was not judged.
+    """Removes from an exploration what was not compared.
 
-    If time, memory or an interruption ended the exploration before all steps into its last level were judged, this
+    If time, memory or an interruption ended the exploration before all steps into its last level were compared, this
     level is removed.
     """
     if watching.ended is not None:

@@ -1,4 +1,4 @@
-"""The result of a refinement check. Before a trace is reported, it is replayed and its last step is judged again."""
+"""The result of a refinement check. Before a trace is reported, it is replayed and its last step is compared again."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.semantics.concrete_values import State
 
 PREFIX: Final = "refines-"
-"""The prefix of the finding's name, before the name of the specification."""
+"""The prefix of the result's name, before the name of the specification."""
 
 
 @dataclass
@@ -79,7 +79,7 @@ class Refined:
         return replace(self.result, invariants=outcomes, liveness=properties)
 
     def _wider(self, trace: Trace | None, trace_story: Story | None, beside: tuple[State, ...]) -> dict[str, Any]:
-        """The trace and the story of a finding, with the specification's states added. Empty if there is no trace."""
+        """The trace and the story of a result, with the specification's states added. Empty if there is no trace."""
         if trace is None:
             return {}
         wider = widened(trace, self.specification, self.variables, beside)
@@ -114,7 +114,7 @@ class Verdicts:
     watching: Watching
 
     def answer(self, result: Result, specification: str, mapping: str) -> Refined:
-        """The answer about the refinement. Also adds the finding about the refinement to `result`.
+        """The answer about the refinement. Also adds the verdict on the refinement to `result`.
 
         If the search has found a mistake, the exit code of `result` is set, too.
         """

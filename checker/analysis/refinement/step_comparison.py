@@ -17,7 +17,7 @@ from isrcheck.checker.results.exploration import Edges, Stop
 
 Flags = npt.NDArray[np.bool_]
 FEW: Final = 1 << 19
-"""The mapping is compiled after this many judged steps. For fewer steps, compiling takes longer than it saves."""
+"""The mapping is compiled after this many compared steps. For fewer steps, compiling takes longer than it saves."""
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,8 @@ class Refused:
     If the mistakes are refused steps, `edges` has these steps, and `level` is the level into which they lead. Otherwise
     `targets` has the wrong states, and `level` is their level. The wrong states are initial states that the
     specification does not allow, or states that represent no state of the specification. If there are several mistakes,
-    the trace shows the first in canonical order (`checker/trace/canonical.py`). `whole` is false if some steps into
-    the level were not judged. Then a mistake that was not found may come earlier in this order than the shown mistake.
+    the trace shows the first in canonical order (`checker/trace/canonical.py`). `whole` is false if some steps into the
+    level were not compared. Then a mistake that was not found may come earlier in this order than the shown mistake.
     """
 
     level: int
@@ -38,12 +38,12 @@ class Refused:
 
 
 class Watching:
-    """Judges the steps into each level of a search. The search ends with the level of the first mistake (`Refused`).
+    """Compares the steps into each level of a search. The search ends with the level of the first mistake (`Refused`).
 
     `refused` has the initial states or the steps that the specification does not allow. `nothing` has the states that
-    represent no state of the specification. `whole` is the last level that was judged completely or in which a mistake
-    was found. With `exchanged`, the search keeps one of all states that differ only by an exchange of members of a
-    scalarset (such as brokers). The mapping does not tell these members apart.
+    represent no state of the specification. `whole` is the last level that was compared completely or in which a
+    mistake was found. With `exchanged`, the search keeps one of all states that differ only by an exchange of members
+    of a scalarset (such as brokers). The mapping does not tell these members apart.
     """
 
     def __init__(
@@ -59,18 +59,18 @@ class Watching:
 
     @property
     def pairs(self) -> int:
-        """The number of judged pairs of two different states.
+        """The number of compared pairs of two different states.
 
         A pair has the specification's states before and after a step of the model.
         """
         return sum(1 for pair in self._compared if pair >> 32 != pair & 0xFFFFFFFF)
 
     def __call__(self, levels: NativeLevels, level: int) -> Stop | None:
-        """Judges all steps into a level. For level 1, it judges the initial states.
+        """Compares all steps into a level. For level 1, it compares the initial states.
 
         Returns the reason why the search must stop there, or None if the search goes on.
         """
-        if level <= self.whole:  # judged already: a second search continues from the levels of the first
+        if level <= self.whole:  # compared already: a second search continues from the levels of the first
             return None
         self.ended = self._begin(levels) if level == 1 else self._compare(levels, level)
         if self.ended not in ("memory", "time"):
@@ -92,11 +92,11 @@ class Watching:
         return None
 
     def _compare(self, levels: NativeLevels, level: int) -> Stop | None:
-        """Judges the steps into a level. Under symmetry (`exchanged`), judges only the steps from the kept states.
+        """Compares the steps into a level. Under symmetry (`exchanged`), compares only the steps from the kept states.
 
         These steps are enough, because the mapping does not tell the exchanged members apart. But the trace shows the
         mistake that is first in canonical order, and the step of this mistake may begin in a state that is not kept. So
-        if there is a mistake, judges also the steps from all states that differ from the kept states by an exchange.
+        if there is a mistake, compares also the steps from all states that differ from the kept states by an exchange.
         """
         stop = self._compared_from(levels, level, lambda states: states)
         if not self._exchanged or stop not in ("violation", "error"):
@@ -123,7 +123,7 @@ class Watching:
             if not known:
                 whole = False
                 break
-            # After a mistake, the rest of the level is judged too, to find the first mistake in canonical order.
+            # After a mistake, the rest of the level is compared too, to find the first mistake in canonical order.
             if not bad and not lost and self._until is not None and time.perf_counter() > self._until:
                 return "time"
         if lost:

@@ -99,8 +99,8 @@ def _functions(cls: type[Model]) -> dict[str, FunctionType]:
 def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> list[tuple[str, str]]:
     """The old and new name of each renamed function.
 
-    Two functions count as one renamed function if they have the same parameters, and if the likeness of their names is
-    at least `LIKE`. The most similar names are matched first.
+    Two functions count as one renamed function if they have the same parameters, and if the similarity of their names
+    is at least `LIKE`. The most similar names are matched first.
     """
     scores = [(-_similarity(a, b), a, b) for a in gone for b in come if _parameters(gone[a]) == _parameters(come[b])]
     found: dict[str, str] = {}
@@ -111,7 +111,7 @@ def _renamed(gone: dict[str, FunctionType], come: dict[str, FunctionType]) -> li
 
 
 def _similarity(a: str, b: str) -> float:
-    """The likeness of two names, from 0 to 2. It is at least 1 if one name has all words of the other name."""
+    """The similarity of two names, from 0 to 2. It is at least 1 if one name has all words of the other name."""
     words = set(a.split("_")), set(b.split("_"))
     within = words[0] <= words[1] or words[1] <= words[0]
     return difflib.SequenceMatcher(None, a, b, autojunk=False).ratio() + within

@@ -1,6 +1,6 @@
-"""Sorts the names that workers have found: distributes the names to buckets, and then sorts each bucket by itself.
+"""Sorts the compressed ids that workers have found: distributes the ids to buckets, and sorts each bucket by itself.
 
-A name is a pair of numbers that identifies a state (`isrcheck.checker.engines.explicit.compressed_ids`).
+An id is a pair of numbers that identifies a state (`isrcheck.checker.engines.explicit.compressed_ids`).
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from isrcheck.checker.kernel.layout import Words
 
 MOST_BITS: Final = 16
 """A bucket's number has at most this many bits. Usually it has at most `MOST_BUCKETS` bits. It has more only if some
-buckets would otherwise have far more names than others."""
+buckets would otherwise have far more ids than others."""
 LEAST_TOGETHER: Final = 1 << 14
-"""A task for fewer names than this costs more than it saves."""
+"""A task for fewer ids than this costs more than it saves."""
 
 SLICES: Final = 4
 FEWER_SLICES: Final = 2
@@ -34,16 +34,16 @@ Range = tuple[int, int]
 
 
 class Buckets:
-    """Names, distributed to buckets by their first bits.
+    """Ids, distributed to buckets by their first bits.
 
-    Each row of `rooms` is the memory of one worker. The first half of the row has the names that the worker has found.
-    The second half begins at position `first_room` and is space for buckets. `filled` has the number of names of each
-    worker. `spilled` are runs (see `runs`) of further names. `bits` says how many bits the two numbers of a name have
-    at most. One worker may have found many more names than another. So each worker's names are cut into *slices* of
-    equal size (a worker's last slice may be smaller). Names are counted and distributed by slices.
+    Each row of `rooms` is the memory of one worker. The first half of the row has the ids that the worker has found.
+    The second half begins at position `first_room` and is space for buckets. `filled` has the number of ids of each
+    worker. `spilled` are runs (see `runs`) of further ids. `bits` says how many bits the two numbers of an id have at
+    most. One worker may have found many more ids than another. So each worker's ids are cut into *slices* of equal size
+    (a worker's last slice may be smaller). Ids are counted and distributed by slices.
 
-    The number of a bucket has `more_bits` more bits than usual. If some buckets would nevertheless have far more names
-    than others, `more_bits` grows. The names of the next level are probably distributed in a similar way.
+    The number of a bucket has `more_bits` more bits than usual. If some buckets would nevertheless have far more ids
+    than others, `more_bits` grows. The ids of the next level are probably distributed in a similar way.
     """
 
     def __init__(
@@ -103,10 +103,10 @@ class Buckets:
     # --- ranges -----------------------------------------------------------------------------------------------------
 
     def ranges(self, tasks: int, most: int) -> Iterator[Range]:
-        """Splits the buckets into ranges. A range has about `most` names or fewer, unless a single bucket has more.
+        """Splits the buckets into ranges. A range has about `most` ids or fewer, unless a single bucket has more.
 
         Usually there are about `tasks` ranges or more. There are fewer if `tasks` ranges would have fewer than
-        `LEAST_TOGETHER` names each, or if a few buckets have most of the names.
+        `LEAST_TOGETHER` ids each, or if a few buckets have most of the ids.
         """
         sizes = self._sizes.copy()
         for run in self._spilled:
@@ -122,7 +122,7 @@ class Buckets:
         return (keys >> np.uint64(self._rest)).astype(np.int64)
 
     def ids(self, some: Range) -> Words:
-        """The distinct names in a range of buckets, names in `spilled` included, in ascending order."""
+        """The distinct ids in a range of buckets, ids in `spilled` included, in ascending order."""
         ids = np.empty(int(self._sizes[slice(*some)].sum()), dtype=np.uint64)
         here, there = np.empty((2, int(self._sizes[slice(*some)].max())), dtype=self._room.dtype)
         sorting = here, there, np.empty(1 << sort_loops.DIGIT, dtype=np.int32)
@@ -137,15 +137,15 @@ class Buckets:
         return found
 
     def _least(self, bucket: int) -> int:
-        """The least name that could be in a bucket, even if no worker has found this name."""
+        """The least id that could be in a bucket, even if no worker has found this id."""
         key, low = bucket << self._rest, int(self._low)
         return key >> low << 32 | key & ((1 << low) - 1)
 
 
 def _slices(filled: Sequence[int], each: int) -> list[tuple[int, int, int]]:
-    """The slices of all workers' names: the worker, the position of the first name, and the position after the last.
+    """The slices of all workers' ids: the worker, the position of the first id, and the position after the last.
 
-    A single worker has one slice. Several workers have `each` slices on average, or fewer if there are few names.
+    A single worker has one slice. Several workers have `each` slices on average, or fewer if there are few ids.
     """
     most = max(sum(filled) // (each * len(filled)), LEAST_TOGETHER) if len(filled) > 1 else max(*filled, 1)
     return [(w, begin, min(begin + most, count)) for w, count in enumerate(filled) for begin in range(0, count, most)]

@@ -1,10 +1,10 @@
-"""Dictionaries that replace each state by two numbers, its *name*.
+"""Dictionaries that replace each state by two numbers, its *compressed id*.
 
 A dictionary numbers distinct values. First, each word of the state is replaced by the number of its value. If states
 have a single word, each half of this word is replaced instead. Then two of the numbers are replaced by the number of
 their pair, which is a value of another dictionary. This step is repeated until two numbers are left.
 
-Gives each state a name of two numbers.
+Gives each state a compressed id of two numbers.
 
 The parts of a state are replaced by numbers, and then pairs of numbers by single numbers, until two numbers are left
 (`dictionaries`).
@@ -38,10 +38,10 @@ NEAR: Final = 8
 def pairs_of(words: int, half: int, sample: Words) -> tuple[Integers, tuple[int, int]]:
     """The two dictionaries whose numbers are paired in each step, and the two dictionaries that are left at the end.
 
-    Each pair of dictionaries is a row. The numbers from the last row form the name. `sample` has states of the search.
+    Each pair of dictionaries is a row. The numbers from the last row form the id. `sample` has states of the search.
     Each step chooses the two dictionaries whose numbers form the fewest distinct pairs in these states. The dictionary
-    of the pairs takes the place of the first of the two. Only dictionaries that are at most `NEAR` places apart can
-    be chosen. So the number of candidates is proportional to the number of words.
+    of the pairs takes the place of the first of the two. Only dictionaries that are at most `NEAR` places apart can be
+    chosen. So the number of candidates is proportional to the number of words.
 
     Also returns how many different numbers each of the two last dictionaries has in some of these states.
     """
@@ -150,11 +150,11 @@ STATES_FOR_ONE: Final = 1 << 9
 
 
 class StateIds:
-    """The dictionaries from which a store makes the names of its states.
+    """The dictionaries from which a store makes the ids of its states.
 
     `held` is the number of bytes of memory in use now, and `peak` is the greatest such number so far. `held` never
-    passes `limit`. `workers` is the number of workers that may name states at the same time. `sample` has the states
-    from which `pairs_of` decides how to pair the parts. `turn` is 32 if the first number of a name has more values in
+    passes `limit`. `workers` is the number of workers that may compute ids at the same time. `sample` has the states
+    from which `pairs_of` decides how to pair the parts. `turn` is 32 if the first number of an id has more values in
     these states than the second number, and otherwise 0.
     """
 
@@ -183,7 +183,7 @@ class StateIds:
         self._account.take(size)
 
     def arrays(self) -> tuple[Words, Words]:
-        """The arrays that a worker needs to name states: one for the numbers of `AT_ONCE` states, and its memo.
+        """The arrays that a worker needs to compute ids: one for the numbers of `AT_ONCE` states, and its memo.
 
         The memo has recent values of each dictionary and their numbers.
         """
@@ -208,7 +208,7 @@ class StateIds:
         return own, more.reshape((count, wanted, 2))
 
     def states(self, ids: Words) -> Words:
-        """The states with these names."""
+        """The states with these ids."""
         out = np.empty((len(ids), self.words), dtype=np.uint64)
         begin, into = ids.ctypes.data, out.ctypes.data
         for first in range(0, len(ids), search_loops.AT_ONCE):

@@ -40,8 +40,8 @@ from isrcheck.model.semantics.transition_system import TransitionSystem
 
 ALONE: Final = Team(0)
 MOST_PASSED: Final = 96
-"""If more names than this are read from runs for each state, a table takes less time. Reading so many names takes as
-long as inserting a state into a table."""
+"""If more ids than this are read from runs for each state, a table takes less time. Reading so many ids takes as long
+as inserting a state into a table."""
 LEAST_STATES: Final = 1 << 18
 """If the store has fewer states, `MOST_PASSED` is multiplied by this number instead of the number of states. So the
 search does not give up while reading the runs has taken little time."""
@@ -50,7 +50,7 @@ MOST_EACH: Final = 64
 
 
 class RunSearch(Search):
-    """A search whose workers find names. The store then says which of the names are new.
+    """A search whose workers find ids. The store then says which of the ids are new.
 
     With `may_give_up`, the search ends and sets `too_deep` if a table would take less time and there is memory for one.
     """
@@ -129,19 +129,19 @@ class RunSearch(Search):
         store.settle(look, team.each, mapped)
 
     def _team_for(self, ids: int) -> Team:
-        """All workers, or the main thread alone if there are so few names that waking other threads takes longer."""
+        """All workers, or the main thread alone if there are so few ids that waking other threads takes longer."""
         return self._team if ids > LEAST_TOGETHER else ALONE
 
     def _look_at_rest(self) -> int:
         """The number of states that are known to be new.
 
-        No state is judged: finding all new states would take as long as continuing the search.
+        No state is evaluated: finding all new states would take as long as continuing the search.
         """
         return self.store.fresh
 
 
 GROWN: Final = 1.1
-"""When the number of known states has grown by this factor, the final number is forecast again."""
+"""When the number of known states has grown by this factor, the final number is estimated again."""
 
 
 class TableSearch(Search):
@@ -153,7 +153,7 @@ class TableSearch(Search):
     def _between_levels(self) -> None:
         super()._between_levels()
         if self.store.total > self._estimate_from:
-            # A forecast takes as long as expanding some thousand states. So one is not made after every small level.
+            # An estimate takes as long as expanding some thousand states. So one is not made after every small level.
             self._estimate_from = self.store.total * GROWN
             expected = estimated_size([level.distinct for level in self.history if level.distinct])
             self.store.expected = 0 if expected is None else expected.low
@@ -178,14 +178,14 @@ class TableSearch(Search):
         self._together(level, part, work.batches, lambda: store.expanded(work))
 
     def _take(self, states: Words) -> None:
-        """Inserts the states that the store does not have yet. Judges all of `states`."""
+        """Inserts the states that the store does not have yet. Evaluates all of `states`."""
         first = self._workers[0]
         self.store.insert(states)
         first.cursor[search_loops.NEW] = len(states)
         search_loops.look_over(self._functions, states, first.cursor, first.totals, first.weight)
 
     def _look_over(self) -> None:
-        """Judges the new states that no worker has judged yet."""
+        """Evaluates the new states that no worker has evaluated yet."""
         for worker in self._workers:
             search_loops.look_over(self._functions, worker.buffers[1], worker.cursor, worker.totals, worker.weight)
 
@@ -246,7 +246,7 @@ def search_large(
 ) -> tuple[Exploration, NativeLevels]:
     """Explores a large space; see `search` for the other arguments.
 
-    From `some` states of the space the store decides how to name states. The search continues after `known`: the whole
+    From `some` states of the space the store decides how to compute ids. The search continues after `known`: the whole
     levels, with their states, that another search has found.
     """
     workers = _affordable(system, workers, limits.memory)

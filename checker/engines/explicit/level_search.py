@@ -136,7 +136,7 @@ class Levelwise:
     def _look_at_rest(self) -> int:
         """The number of new states of the unfinished level, as far as it is known.
 
-        Also judges these states (adds their verdict bits to `_totals`), unless this takes too long.
+        Also evaluates these states (adds their verdict bits to `_totals`), unless this takes too long.
         """
         raise NotImplementedError
 
@@ -147,7 +147,7 @@ class Levelwise:
 
     @property
     def _totals(self) -> Words:
-        """Every verdict bit that is set in a state judged since the last whole level was finished."""
+        """Every verdict bit that is set in a state evaluated since the last whole level was finished."""
         raise NotImplementedError
 
     def _between_levels(self) -> None:

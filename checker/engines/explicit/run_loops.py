@@ -1,4 +1,4 @@
-"""The loops of the search that keeps known states as sorted names (see `run_store`)."""
+"""The loops of the search that keeps known states as sorted compressed ids (see `run_store`)."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
@@ -45,7 +45,7 @@ from isrcheck.checker.kernel.jit import Loop
 
 PIECE_BITS: Final = 12
 PIECE: Final = 1 << PIECE_BITS
-"""A piece of a run (see `runs`) has this many names, or fewer if it has the last of those that were encoded together.
+"""A piece of a run (see `runs`) has this many ids, or fewer if it has the last of those that were encoded together.
 The index of the run has one entry for each piece, and is in memory."""
 TOGETHER: Final = 16
 """At most this many pieces are read at once."""
@@ -53,13 +53,13 @@ CHUNK_BITS: Final = 22
 CHUNK: Final = 1 << CHUNK_BITS
 """A file in memory has chunks of this many bytes."""
 LARGEST: Final = 9
-"""A piece of n names takes at most `LARGEST` * n + 8 bytes."""
+"""A piece of n ids takes at most `LARGEST` * n + 8 bytes."""
 _BLOCK: Final = 32
 """A word has the sizes of this many differences (see `encoded`)."""
 
 GRID: Final = 0
 TILES: Final = 1
-"""Columns of the marks (see `visited`): the addresses of the grid and of the first tile. Without marks they are 0."""
+"""Columns of the visited bits (see `visited_bits`): the addresses of the grid and the first tile; 0 without bits."""
 ROWS: Final = 2
 LINES: Final = 3
 """How many rows the grid has, and how many entries a row has."""
@@ -70,8 +70,8 @@ TAKEN: Final = 8
 VISITED: Final = 16
 ROW_BITS: Final = 3
 LINE_BITS: Final = 6
-"""A tile has the marks of the names that combine 2**3 successive first numbers with 2**6 successive second numbers. It
-has one word for each first number."""
+"""A tile has the visited bits of the ids that combine 2**3 successive first numbers with 2**6 successive second
+numbers. It has one word for each first number."""
 
 STRETCH_BITS: Final = 3
 """A worker takes a *stretch* of 2**3 successive batches at a time, all in one piece. Neighbouring states have
@@ -85,17 +85,17 @@ UNREADABLE: Final = 2
 
 @Loop
 def turned(id_, turn):
-    """A name with its halves exchanged if `turn` is 32, and unchanged if `turn` is 0. A second call undoes this."""
+    """An id with its halves exchanged if `turn` is 32, and unchanged if `turn` is 0. A second call undoes this."""
     return id_ << turn | id_ >> (np.uint64(64) - turn & np.uint64(63))
 
 
 @Loop
 def collected(rows, words, half, pairs, dictionaries, pages, turn, visited, cursor, scratch, memo, found, filled):
-    """Names the states at the address `rows`. Returns False if there is no room for a value, a name or a mark.
+    """Computes the ids of the states at the address `rows`. Returns False without room for a value, id or bit.
 
-    The names go into `found`, after its first `filled[0]` names, and are turned by `turn` bits (see `turned`). With
-    marks, only names without a mark go there. `cursor[PENDING]` is the number of the states. `cursor[INSERTED]` says
-    how many are done.
+    The ids go into `found`, after its first `filled[0]` ids, and are turned by `turn` bits (see `turned`). With visited
+    bits, only ids that were not visited go there. `cursor[PENDING]` is the number of the states. `cursor[INSERTED]`
+    says how many are done.
     """
     while cursor[INSERTED] < cursor[PENDING]:
         size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
@@ -116,10 +116,10 @@ def collected(rows, words, half, pairs, dictionaries, pages, turn, visited, curs
 
 @Loop
 def visit(size, turn, visited, scratch, found, filled):
-    """Marks the first `size` names in `scratch[0]`. Those without a mark go into `found`, turned.
+    """Sets the bits of the first `size` ids in `scratch[0]`. Those that were not visited go into `found`, turned.
 
-    Returns False if there is no room for a mark. Then no name is marked, and the names are still in `scratch[0]`. If
-    another worker marks a name in the same word at the same moment, one of the two marks may be lost (`visited`).
+    Returns False if there is no room for a bit. Then no bit is set, and the ids are still in `scratch[0]`. If another
+    worker sets a bit of the same word at the same moment, one of the two may be lost (`visited_bits`).
     """
     ids, entries, words = scratch[0], scratch[1], scratch[1]
     low, tiles = np.uint64(0xFFFFFFFF), np.uint64(visited.ctypes.data) + np.uint64(8 * TAKEN)
@@ -154,7 +154,7 @@ def visit(size, turn, visited, scratch, found, filled):
 
 @Loop
 def visit_again(ids, turn, visited, scratch):
-    """Sets the marks of turned names that were lost. Returns how many were lost. Each name was marked before."""
+    """Sets the lost bits of turned ids again. Returns how many were lost. Each id was visited before."""
     plain, words, lost = scratch[0], scratch[1], 0
     for first in range(0, len(ids), AT_ONCE):
         size = min(len(ids) - first, AT_ONCE)
@@ -174,14 +174,14 @@ def visit_again(ids, turn, visited, scratch):
 
 @Loop
 def entry_of(id_, visited):
-    """The address of the entry for a name's tile in the grid."""
+    """The address of the entry for an id's tile in the grid."""
     row, line = id_ >> np.uint64(32 + ROW_BITS), (id_ & np.uint64(0xFFFFFFFF)) >> np.uint64(LINE_BITS)
     return visited[GRID] + np.uint64(4) * (row * visited[LINES] + line)
 
 
 @Loop
 def word_of(id_, tile, visited):
-    """The address of the word with a name's mark."""
+    """The address of the word with an id's visited bit."""
     word = id_ >> np.uint64(32) & np.uint64((1 << ROW_BITS) - 1)
     return visited[TILES] + np.uint64(8 << ROW_BITS) * tile + np.uint64(8) * word
 
@@ -193,10 +193,10 @@ def gather(
 ):  # fmt: skip
     """Does one worker's part of expanding a level. Returns `FINISHED`, `PAUSED` or `UNREADABLE`.
 
-    `level` has the file and the addresses of its chunks (as in `struck`), the index of the level's run
-    (`runs.Pieces`), and the worker's arrays for a piece: its bytes and its names. The worker pauses before the stretch
-    `UNTIL`, or when any worker has no room (see `collected`). The names of the successors go into `found`, after its
-    first `filled[0]` names. A batch has `1 << bits` states. `functions` has the same addresses as in `loops.advance`.
+    `level` has the file and the addresses of its chunks (as in `struck`), the index of the level's run (`runs.Pieces`),
+    and the worker's arrays for a piece: its bytes and its ids. The worker pauses before the stretch `UNTIL`, or when
+    any worker has no room (see `collected`). The ids of the successors go into `found`, after its first `filled[0]`
+    ids. A batch has `1 << bits` states. `functions` has the same addresses as in `loops.advance`.
     """
     file, bases, (firsts, places, sizes, counts), data, ids = level
     states, rows, verdicts = buffers
@@ -244,14 +244,14 @@ def gather(
         cursor[INSERTED] = 0
 
 
-# --- names in files ---------------------------------------------------------------------------------------------------
+# --- ids in files -----------------------------------------------------------------------------------------------------
 
 
 @Loop
 def encoded(ids, firsts, sizes, out):
-    """Encodes ascending names in pieces of `PIECE` names. `firsts` gets the first name of each piece, `out` the rest.
+    """Encodes ascending ids in pieces of `PIECE` ids. `firsts` gets the first id of each piece, `out` the rest.
 
-    A piece has the differences between successive names, each in 1, 2, 4 or 8 bytes. Before the differences, the piece
+    A piece has the differences between successive ids, each in 1, 2, 4 or 8 bytes. Before the differences, the piece
     has a word for every 32 of them. The word has two bits for each difference: the binary logarithm of its number of
     bytes. After the differences, the piece has 8 bytes more, because differences are read and written 8 bytes at a
     time. Puts the number of bytes of each piece into `sizes`. Returns the sum of these numbers.
@@ -282,13 +282,13 @@ def encoded(ids, firsts, sizes, out):
 
 @Loop
 def _words(count):
-    """The number of words for the sizes of the differences between `count` names."""
+    """The number of words for the sizes of the differences between `count` ids."""
     return (count - 1 + _BLOCK - 1) // _BLOCK
 
 
 @Loop
 def decoded(data, firsts, sizes, counts, out):
-    """Decodes the names of some pieces from `data` into `out`."""
+    """Decodes the ids of some pieces from `data` into `out`."""
     at, k = np.uint64(data.ctypes.data), 0
     for p in range(len(firsts)):
         _decoded(at, firsts[p], out[k : k + counts[p]])
@@ -298,7 +298,7 @@ def decoded(data, firsts, sizes, counts, out):
 
 @Loop
 def _decoded(address, first, out):
-    """Decodes the names of the piece at an address into `out`."""
+    """Decodes the ids of the piece at an address into `out`."""
     id_, at = first, address + np.uint64(8 * _words(len(out)))
     out[0] = id_
     for block in range(1, len(out), _BLOCK):
@@ -313,7 +313,7 @@ def _decoded(address, first, out):
             out[k] = id_
 
 
-# --- known names ----------------------------------------------------------------------------------------------------
+# --- known ids ------------------------------------------------------------------------------------------------------
 
 
 @Loop
@@ -322,8 +322,8 @@ def struck(file, bases, ends, firsts, places, sizes, counts, ids, kept, buffer):
 
     `firsts`, `places`, `sizes` and `counts` are the index of all pieces (`runs.Pieces`), one run after another. `ends`
     says where each run ends in this index. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in
-    memory, `bases` has the addresses of its chunks. Returns the number of names in the pieces that were read, or -1 if
-    a piece cannot be read.
+    memory, `bases` has the addresses of its chunks. Returns the number of ids in the pieces that were read, or -1 if a
+    piece cannot be read.
     """
     begin = passed = 0
     for end in ends:
@@ -405,7 +405,7 @@ def _struck(data, firsts, sizes, counts, ids, kept):
 
 @Loop
 def brought(ids, kept):
-    """Moves the kept names to the front of `ids`. Returns the number of kept names."""
+    """Moves the kept ids to the front of `ids`. Returns the number of kept ids."""
     count = 0
     for i in range(len(ids)):
         ids[count] = ids[i]
@@ -415,7 +415,7 @@ def brought(ids, kept):
 
 @Loop
 def looked(functions, words, half, pairs, pages, turn, ids, scratch, rows, totals, weight):
-    """Judges the states with these names: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
+    """Evaluates the states with these ids: `survey` adds to `totals` and, under symmetry, `weights` to `weight`."""
     for first in range(0, len(ids), AT_ONCE):
         count = min(len(ids) - first, AT_ONCE)
         for k in range(count):

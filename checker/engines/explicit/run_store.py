@@ -1,11 +1,11 @@
-"""A store of sorted names, on disk or in memory. Each whole level is a run: the sorted names of its states, in a file.
+"""A store of sorted compressed ids, on disk or in memory. Each whole level is a run: the sorted ids of its states.
 
-The names that workers find are kept in memory. If a worker's memory for names is full and cannot grow, the names in it
-go to another file, as a sorted run. When a level has been expanded, the found names that are in no run of an earlier
-level form the next level. With *marks* (`visited`), workers find only new names. Without marks, all runs are read once
-for each level, a range of names at a time, to remove the found names that are in a run (delayed duplicate detection:
-Stern and Dill 1998, Korf 2004). A state takes two to four bytes here, two to four more with marks, and about ten in a
-table (`store`). The dictionaries that translate states into names and back stay in memory.
+The ids that workers find are kept in memory. If a worker's memory for ids is full and cannot grow, the ids in it go to
+another file, as a sorted run. When a level has been expanded, the found ids that are in no run of an earlier level form
+the next level. With *visited bits* (`visited_bits`), workers find only new ids. Without visited bits, all runs are read
+once for each level, a range of ids at a time, to remove the found ids that are in a run (delayed duplicate detection:
+Stern and Dill 1998, Korf 2004). A state takes two to four bytes here, two to four more with visited bits, and about ten
+in a table (`store`). The dictionaries that translate states into ids and back stay in memory.
 """
 
 from __future__ import annotations
@@ -25,33 +25,33 @@ from isrcheck.checker.engines.explicit.visited_bits import MOST_IN_MEMORY, MOST_
 from isrcheck.checker.kernel.layout import Layout, Words
 
 MOST: Final = 3 << 23
-"""All workers together have memory for at most this many names of 8 bytes. Half of this memory is for found names, half
-for sorting them."""
+"""All workers together have memory for at most this many ids of 8 bytes. Half of this memory is for found ids, half for
+sorting them."""
 LEAST: Final = 1 << 14
-"""Each worker has room in memory for at least this many found names. This number must be at least twice
-`search_loops.AT_ONCE`: a worker needs room for `search_loops.AT_ONCE` more names, and is relieved only if more than
-half is full."""
+"""Each worker has room in memory for at least this many found ids. This number must be at least twice
+`search_loops.AT_ONCE`: a worker needs room for `search_loops.AT_ONCE` more ids, and is relieved only if more than half
+is full."""
 GROWING: Final = 24
-"""If memory is limited, there is room for at most one name (found or being sorted) for each `GROWING` bytes of the
-limit. A name has 8 bytes, so this room takes at most a third of the limit. But every worker has room for at least
-`LEAST` found names."""
+"""If memory is limited, there is room for at most one id (found or being sorted) for each `GROWING` bytes of the limit.
+An id has 8 bytes, so this room takes at most a third of the limit. But every worker has room for at least `LEAST` found
+ids."""
 FOR_A_PIECE: Final = (LARGEST + 8) * PIECE + 8
-"""To expand the states of a piece, a worker needs this many bytes: for the piece as in the file, and for its names."""
+"""To expand the states of a piece, a worker needs this many bytes: for the piece as in the file, and for its ids."""
 SETTLING: Final = (LARGEST + 8 * 8) * PIECE
-"""To *settle* names means to sort, evaluate and encode them (`RunStore.settle`). For each `PIECE` names that a worker
-settles at a time, it needs this many bytes for the names, their copies and their encoding, and for what was encoded and
-is not yet written (eight times as many names, mostly of two to four bytes)."""
+"""To *settle* ids means to sort, evaluate and encode them (`RunStore.settle`). For each `PIECE` ids that a worker
+settles at a time, it needs this many bytes for the ids, their copies and their encoding, and for what was encoded and
+is not yet written (eight times as many ids, mostly of two to four bytes)."""
 LEAST_RANGE: Final = 4
 LARGEST_RANGE: Final = 32
 FOR_A_RUN: Final = 256
-"""Looking into a run takes as long as reading this many names."""
+"""Looking into a run takes as long as reading this many ids."""
 FOR_RANGES: Final = 16
-"""If memory is limited, all workers together settle as many names at a time as fit into a sixteenth of the limit. But
-this is at least about `LEAST_RANGE * PIECE` and at most about `LARGEST_RANGE * PIECE` names for each worker."""
+"""If memory is limited, all workers together settle as many ids at a time as fit into a sixteenth of the limit. But
+this is at least about `LEAST_RANGE * PIECE` and at most about `LARGEST_RANGE * PIECE` ids for each worker."""
 
 
 TASKS: Final = 4
-"""The names of a large level are settled in about this many tasks for each worker, or in more."""
+"""The ids of a large level are settled in about this many tasks for each worker, or in more."""
 
 
 Encoded = tuple[Bytes, Pieces]
@@ -67,12 +67,12 @@ def least_memory(workers: int) -> int:
 class RunStore(Stored):
     """The states in runs. The runs are in files of a folder or, without a folder, in memory.
 
-    `found` has the names that each worker has found, and `filled` their number. `pieces` has each worker's arrays for a
-    piece of a run: its bytes and its names. `passed` measures the time that was taken to find out which names are new.
-    At a level without marks, it grows by the number of names read from runs, and by `FOR_A_RUN` for each earlier level.
-    With marks, it does not grow. A name is two numbers. In a *turned* name, the number with fewer values in the sample
-    comes first, because then the differences between sorted names are smaller. The names in `found` and in the runs are
-    turned.
+    `found` has the ids that each worker has found, and `filled` their number. `pieces` has each worker's arrays for a
+    piece of a run: its bytes and its ids. `passed` measures the time that was taken to find out which ids are new. At a
+    level without visited bits, it grows by the number of ids read from runs, and by `FOR_A_RUN` for each earlier level.
+    With visited bits, it does not grow. An id is two numbers. In a *turned* id, the number with fewer values in the
+    sample comes first, because then the differences between sorted ids are smaller. The ids in `found` and in the runs
+    are turned.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class RunStore(Stored):
         self.visited.begin(*self._numbers())
 
     def _numbers(self) -> tuple[int, int]:
-        """The two numbers of a name are below these bounds until the dictionaries grow."""
+        """The two numbers of an id are below these bounds until the dictionaries grow."""
         first, second = (int(self.dictionaries.columns[d, search_loops.ROOM]) + len(self.found) for d in self.pairs[-1])
         return first, second
 
@@ -120,7 +120,7 @@ class RunStore(Stored):
 
     @property
     def unsettled(self) -> int:
-        """The number of names that workers have found at this level, in memory and in files."""
+        """The number of ids that workers have found at this level, in memory and in files."""
         return sum(int(filled[0]) for filled in self.filled) + sum(run.count for run in self._spilled)
 
     def insert(self, rows: Words) -> None:
@@ -134,9 +134,9 @@ class RunStore(Stored):
             self.make_room()
 
     def make_room(self, each: Each = one_by_one) -> None:
-        """Enlarges dictionaries and marks that are nearly full.
+        """Enlarges dictionaries and visited bits that are nearly full.
 
-        If a worker has no room for more names, relieves every worker whose room is more than half full (`_relieve`).
+        If a worker has no room for more ids, relieves every worker whose room is more than half full (`_relieve`).
         """
         self.dictionaries.make_room()
         self.visited.make_room(*self._numbers(), sum(self.sizes) + self.unsettled)
@@ -148,17 +148,17 @@ class RunStore(Stored):
             each(self._relieve, workers)
 
     def _reduce(self, worker: int) -> None:
-        """Sorts the names that a worker has found, and removes duplicates."""
+        """Sorts the ids that a worker has found, and removes duplicates."""
         ids = self.found[worker][: self.filled[worker][0]]
         other, counters = self._reserved[worker][self._room :], sort_loops.sorting_room()
         self.filled[worker][0] = sort_loops.sorted_distinct(ids, other, counters)
 
     def _relieve(self, worker: int) -> None:
-        """Makes room for more names of a worker.
+        """Makes room for more ids of a worker.
 
-        Removes duplicates among the worker's names. If the room is still more than half full, enlarges the room. If the
-        room cannot be enlarged, moves the names into a run in a file. With marks there are hardly any, so enlarging
-        the room comes first.
+        Removes duplicates among the worker's ids. If the room is still more than half full, enlarges the room. If the
+        room cannot be enlarged, moves the ids into a run in a file. With visited bits there are hardly any, so
+        enlarging the room comes first.
         """
         if self.visited and len(self.found[worker]) < self._room and self._grow(worker):
             return
@@ -173,7 +173,7 @@ class RunStore(Stored):
             self.filled[worker][0] = 0
 
     def _grow(self, worker: int) -> bool:
-        """Doubles the room for a worker's names and for sorting them, up to the room that each worker may have.
+        """Doubles the room for a worker's ids and for sorting them, up to the room that each worker may have.
 
         Returns False if there is not enough memory.
         """
@@ -202,20 +202,20 @@ class RunStore(Stored):
             yield self.states(run_loops.turned.function(ids, self.turn))
 
     def run(self, level: int) -> Run:
-        """The run of a whole level, with the turned names of its states."""
+        """The run of a whole level, with the turned ids of its states."""
         return self._levels[level - 1]
 
     def settle(self, look: Callable[[Words], None], each: Each = one_by_one, mapped: Mapped = map) -> None:
-        """Makes the next level from the found names that are not known yet.
+        """Makes the next level from the found ids that are not known yet.
 
-        Calls `look` with the names of the next level, a part at a time. These names are turned. `each` and `mapped` may
+        Calls `look` with the ids of the next level, a part at a time. These ids are turned. `each` and `mapped` may
         call the functions that they get in several threads.
         """
         filled = [int(count[0]) for count in self.filled]
         buckets = Buckets(self._reserved, self._room, filled, self._spilled, self._halves(), each, self._more_bits)
         self._more_bits = buckets.more_bits
         self._next = run = Run(self._states, self._account)
-        # With marks, only new names were found.
+        # With visited bits, only new ids were found.
         known, passed = None, list[int]()
         several, visited = len(self.found) > 1, self.visited.held  # they may be dropped while other threads use them
         if not self.visited:
@@ -239,13 +239,13 @@ class RunStore(Stored):
         self._settled = True
 
     def _halves(self) -> tuple[int, int]:
-        """How many bits the two halves of a turned name have."""
+        """How many bits the two halves of a turned id have."""
         first, second = (max(int(self.dictionaries.counts[d]) - 1, 0).bit_length() for d in self.pairs[-1])
         return (second, first) if self.turn else (first, second)
 
     @property
     def sorting(self) -> int:
-        """The bytes of memory for found names and for sorting them. They do not grow beyond `most_sorting`."""
+        """The bytes of memory for found ids and for sorting them. They do not grow beyond `most_sorting`."""
         return 16 * sum(map(len, self.found))
 
     @property
@@ -254,7 +254,7 @@ class RunStore(Stored):
         return 16 * self._room * len(self.found)
 
     def release(self) -> None:
-        """Frees the memory of the states and of the found names.
+        """Frees the memory of the states and of the found ids.
 
         Only the dictionaries remain, and what counts for settling and for a piece of each worker.
         """

@@ -1,6 +1,5 @@
-"""A run is a part of a file. It has distinct names of states in ascending order. (A name is a 64-bit number, see
-`ids`.) A run consists of pieces. Each piece has the differences between successive names, most of them in one, two or
-four bytes.
+"""A run is a part of a file. It has distinct ids of states in ascending order. (An id is a 64-bit number, see `ids`.) A
+run consists of pieces. Each piece has the differences between successive ids, most of them in one, two or four bytes.
 
 A file for runs that is kept in memory. The file on disk for the same purpose is `runs.File`.
 """
@@ -24,14 +23,14 @@ from isrcheck.checker.kernel.layout import Integers, Words
 Bytes = npt.NDArray[np.uint8]
 Flags = npt.NDArray[np.uint8]
 TOGETHER: Final = loops.TOGETHER * PIECE
-"""How many names are read or written at once."""
+"""How many ids are read or written at once."""
 
 
 class Pieces(NamedTuple):
     """The index of some pieces, as columns in memory.
 
-    For each piece, the columns have its first name, its place in the file, how many bytes it takes there, and how many
-    names it has.
+    For each piece, the columns have its first id, its place in the file, how many bytes it takes there, and how many
+    ids it has.
     """
 
     first: Words = np.empty(0, dtype=np.uint64)
@@ -59,9 +58,9 @@ def joined(parts: Sequence[Pieces]) -> Pieces:
 
 
 def encoded(ids: Words) -> tuple[Bytes, Pieces]:
-    """Encodes distinct ascending names for a file.
+    """Encodes distinct ascending ids for a file.
 
-    Returns the bytes of the pieces that have these names, and the index of these pieces. The places in the index are
+    Returns the bytes of the pieces that have these ids, and the index of these pieces. The places in the index are
     positions in these bytes.
     """
     begins = np.arange(0, len(ids), PIECE)
@@ -132,7 +131,7 @@ class File:
 
 
 class Run:
-    """Distinct names in ascending order, in successive pieces of a file."""
+    """Distinct ids in ascending order, in successive pieces of a file."""
 
     def __init__(self, file: RunFile, account: Account) -> None:
         self.file, self._account = file, account
@@ -141,11 +140,11 @@ class Run:
 
     @property
     def firsts(self) -> Words:
-        """The first name of each piece."""
+        """The first id of each piece."""
         return self.pieces.first
 
     def add(self, ids: Words) -> None:
-        """Adds distinct ascending names, greater than all names in the run.
+        """Adds distinct ascending ids, greater than all ids in the run.
 
         The pieces of a run must lie one after another. So nothing else may write to the file until the run is complete.
         """
@@ -160,13 +159,13 @@ class Run:
         self.count += int(more.ids.sum())
 
     def blocks(self, largest: int) -> Iterator[Words]:
-        """Yields all names in order, in arrays of whole pieces. An array has at most `largest` names, or one piece."""
+        """Yields all ids in order, in arrays of whole pieces. An array has at most `largest` ids, or one piece."""
         some = max(largest // PIECE, 1)
         for first in range(0, len(self.firsts), some):
             yield self._ids(self.pieces.between(first, first + some))
 
     def between(self, low: int, high: int | None) -> Words:
-        """The names that are at least `low` and, unless `high` is None, below `high`."""
+        """The ids that are at least `low` and, unless `high` is None, below `high`."""
         ids = self._ids(self._around(low, high))
         end = len(ids) if high is None else np.searchsorted(ids, np.uint64(high))
         return ids[np.searchsorted(ids, np.uint64(low)) : end]
@@ -177,7 +176,7 @@ class Run:
         self.pieces, self.count = Pieces(), 0
 
     def _around(self, low: int, high: int | None) -> Pieces:
-        """The pieces that may have names in the range of `between`."""
+        """The pieces that may have ids in the range of `between`."""
         firsts = self.firsts
         begin = max(int(np.searchsorted(firsts, np.uint64(low), side="right")) - 1, 0)
         end = len(firsts) if high is None else int(np.searchsorted(firsts, np.uint64(high)))
@@ -195,7 +194,7 @@ class Run:
 
 
 class Known:
-    """The names of several runs in the same file."""
+    """The ids of several runs in the same file."""
 
     def __init__(self, file: RunFile, runs: Sequence[Run]) -> None:
         self._file, self._bases = file, file.bases
@@ -205,7 +204,7 @@ class Known:
     def strike(self, ids: Words, kept: Flags) -> int:
         """Sets the entry in `kept` to 0 for each of the ascending `ids` that is in one of the runs.
 
-        Returns how many names were read from the runs.
+        Returns how many ids were read from the runs.
         """
         if not len(ids):
             return 0

@@ -119,7 +119,7 @@ def _small(words: int) -> int:
 
 
 def _some(system: TransitionSystem, kernel: Kernel, known: list[Words], space: Space | None) -> Words:
-    """Some states of the search. From these states the store decides how to name states."""
+    """Some states of the search. From these states the store decides how to compute ids."""
     if space is not None:
         return space.sample
     return np.concatenate(known) if known else sample(system, kernel)

@@ -2,17 +2,17 @@
 
 *Dictionaries* give numbers to the parts of states. There is one dictionary for each word of a packed state. If states
 have a single word, there is one dictionary for each of its halves. Further dictionaries give numbers to *pairs* of
-numbers from other dictionaries, until only two numbers stand for the whole state. These two numbers are the *name* of
-the state. A dictionary has its values in blocks, in the order of their numbers, and a table to find them. An entry of
-this table has 32 bits: four bits of the value's hash, then the value's number plus one. An empty entry is 0. An entry
-lies at the slot that its hash gives or, if other entries lie there, in a later slot.
+numbers from other dictionaries, until only two numbers stand for the whole state. These two numbers are the *compressed
+id* of the state. A dictionary has its values in blocks, in the order of their numbers, and a table to find them. An
+entry of this table has 32 bits: four bits of the value's hash, then the value's number plus one. An empty entry is 0.
+An entry lies at the slot that its hash gives or, if other entries lie there, in a later slot.
 
 The states themselves are in another hash table, which is called *the table* below. It has one entry for each state, in
-buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The name of a state chooses one of 2**7 partitions. The rest of
-the name is a pair of numbers below two bounds. `permuted` maps this pair one to one to a number below the product of
-the bounds. When this number is divided by the number of buckets, the remainder gives the state's *own bucket*. If this
-bucket is full, the entry lies in one of the next buckets. The entry keeps the quotient (the *kept part* of the name),
-the level of the state, and the distance from the state's own bucket. So a state can be computed from its entry and the
+buckets of 64 bytes: 16 entries of 4 bytes, or 8 of 8. The id of a state chooses one of 2**7 partitions. The rest of the
+id is a pair of numbers below two bounds. `permuted` maps this pair one to one to a number below the product of the
+bounds. When this number is divided by the number of buckets, the remainder gives the state's *own bucket*. If this
+bucket is full, the entry lies in one of the next buckets. The entry keeps the quotient (the *kept part* of the id), the
+level of the state, and the distance from the state's own bucket. So a state can be computed from its entry and the
 place of the entry, and no two states are confused.
 
 Several workers insert at the same time without locks. Buckets are filled from their beginning. A worker that finds an
@@ -55,10 +55,10 @@ ROOM: Final = 2
 """How many entries fit until the table must grow."""
 FIRSTS: Final = 3
 SECONDS: Final = 4
-"""The two bounds of a partition. In the rest of a name, the first number is below the first bound, and the second
-number is below the second bound."""
+"""The two bounds of a partition. In the rest of an id, the first number is below the first bound, and the second number
+is below the second bound."""
 REST: Final = 5
-"""How many bits of a name an entry keeps."""
+"""How many bits of an id an entry keeps."""
 SIZE: Final = 6
 """The bytes of an entry."""
 FULL: Final = 7
@@ -81,10 +81,10 @@ HELD: Final = 8
 CURSOR: Final = 9
 """Entries of a worker's `cursor`; `CURSOR` is their number. `PENDING`: the number of successors of the present batch.
 `INSERTED`: how many of these successors are done. A successor is done when it is in the table or, in a search by runs,
-when it is named. `REJECTED`: how many successors were outside the constraints. `EXPANDED`: how many states were
-expanded. `CHUNK`: the number of the chunk for the names of new states, or -1. `NEW`: how many new states of the batch
-are not judged yet. `HELD`: the number of the piece whose names the worker has, or -1. `FIRST`, `LAST`: where the rest
-of the worker's stretch begins and ends in this piece (`run_loops.gather`)."""
+when its id is computed. `REJECTED`: how many successors were outside the constraints. `EXPANDED`: how many states were
+expanded. `CHUNK`: the number of the chunk for the ids of new states, or -1. `NEW`: how many new states of the batch are
+not evaluated yet. `HELD`: the number of the piece whose ids the worker has, or -1. `FIRST`, `LAST`: where the rest of
+the worker's stretch begins and ends in this piece (`run_loops.gather`)."""
 
 NEXT: Final = 0
 PAUSE: Final = 8
@@ -104,7 +104,7 @@ PARTITION_BITS: Final = 7
 FARTHEST: Final = 8
 """The entry of a state lies in the state's own bucket, or in one of the `FARTHEST` - 1 buckets after this bucket."""
 AT_ONCE: Final = 256
-"""How many states are named and inserted at once. The data that they need is fetched ahead."""
+"""How many states are translated and inserted at once. The data that they need is fetched ahead."""
 
 NONE: Final = -1
 LATER: Final = -2
@@ -205,12 +205,12 @@ def place_in_memo(value, memo):
 
 @Loop
 def to_ids(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
-    """Writes the names of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
+    """Writes the ids of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
 
     Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`, which no value of a dictionary
-    has. So the name of a state with such a value differs from the names of all stored states.
+    has. So the id of a state with such a value differs from the ids of all stored states.
 
-    `pairs` has the two dictionaries of each pair; the last pair is the name itself. `half` is the number of bits in the
+    `pairs` has the two dictionaries of each pair; the last pair is the id itself. `half` is the number of bits in the
     lower half of a single word. `memo` has a few recent values of each dictionary, each with its number plus one. The
     memo saves searches in the tables, because most successors share most of their words with the last few states.
     """
@@ -287,9 +287,9 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
 
 @Loop
 def from_ids(ids, count, words, half, pairs, pages, scratch, out):
-    """Translates `count` names back into packed states.
+    """Translates `count` ids back into packed states.
 
-    The names are at the address `ids`. The states are written to the address `out`. `count` is at most `AT_ONCE`.
+    The ids are at the address `ids`. The states are written to the address `out`. `count` is at most `AT_ONCE`.
     """
     leaves = max(words, 2)
     last = len(pairs) - 1
@@ -343,7 +343,7 @@ def permuted(h, first, second, firsts, seconds):
 
 @Loop
 def recovered(value, partition, firsts, seconds):
-    """The name in this partition whose rest is mapped to `value` by `permuted`."""
+    """The id in this partition whose rest is mapped to `value` by `permuted`."""
     first, second = value // seconds, value % seconds
     away = share_of(mixed(first ^ np.uint64(0x14057B7EF767814F)), seconds)
     second = second - away if second >= away else second + seconds - away
@@ -357,9 +357,9 @@ def recovered(value, partition, firsts, seconds):
 
 @Loop
 def placed(bucket, key, partitions, p, level):
-    """Puts the kept part of a name into the bucket of the name, or into one of the next buckets.
+    """Puts the kept part of an id into the bucket of the id, or into one of the next buckets.
 
-    Returns 1 if the name is new, 0 if it is known, and 2 if there is no room.
+    Returns 1 if the id is new, 0 if it is known, and 2 if there is no room.
     """
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
@@ -388,9 +388,9 @@ def placed(bucket, key, partitions, p, level):
 
 @Loop
 def prepared(ids, count, partitions, scratch):
-    """Computes the partition, the bucket and the kept part of each name, and fetches the buckets into the cache.
+    """Computes the partition, the bucket and the kept part of each id, and fetches the buckets into the cache.
 
-    If a number in the rest of a name is not below its bound in the partition, the bucket of this name is `NOWHERE`.
+    If a number in the rest of an id is not below its bound in the partition, the bucket of this id is `NOWHERE`.
     """
     parts, buckets, keys = scratch[1], scratch[2], scratch[3]
     low = np.uint64(0xFFFFFFFF)
@@ -408,11 +408,11 @@ def prepared(ids, count, partitions, scratch):
 
 @Loop
 def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
-    """Enters the names in `scratch` into the table. Stops at the first name whose partition has no room for it.
+    """Enters the ids in `scratch` into the table. Stops at the first id whose partition has no room for it.
 
-    Returns how many names were entered or known. The names are those of the states from row `first` on. For each new
-    state, the name is added to the chunk at address `chunk`, and the state's row is moved behind the first `kept[0]`
-    rows. The chunk must have room for all names.
+    Returns how many ids were entered or known. The ids are those of the states from row `first` on. For each new state,
+    the id is added to the chunk at address `chunk`, and the state's row is moved behind the first `kept[0]` rows. The
+    chunk must have room for all ids.
     """
     ids, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
     prepared(ids, count, partitions, scratch)
@@ -447,7 +447,7 @@ def slots(partitions, p):
 def entries_of(partitions, p, at, levels, values, found):
     """Reads the entries of a partition from entry `at` on, and takes those of levels `levels[0]` to `levels[1]`.
 
-    Puts the permuted rest of each name (see `permuted`) into `values`, and the level into `found`, until `values` is
+    Puts the permuted rest of each id (see `permuted`) into `values`, and the level into `found`, until `values` is
     full. Returns the next entry to read, and how many entries were taken.
     """
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
@@ -508,9 +508,9 @@ def counted(partitions, first, last, levels, scratch, counts):
 
 @Loop
 def of_levels(partitions, first, last, levels, scratch, starts, out):
-    """Writes the names of the states that `counted` counts into `out`.
+    """Writes the ids of the states that `counted` counts into `out`.
 
-    For each level, `starts` has the position in `out` where the level's next name goes. This position advances.
+    For each level, `starts` has the position in `out` where the level's next id goes. This position advances.
     """
     for p in range(first, last):
         at, end = 0, slots(partitions, p)
@@ -529,7 +529,7 @@ def of_levels(partitions, first, last, levels, scratch, starts, out):
 
 @Loop
 def place_in(bucket, key, partitions, p):
-    """The number of the entry with this kept part of a name, or -1. The search begins at the bucket of the name."""
+    """The number of the entry with this kept part of an id, or -1. The search begins at the bucket of the id."""
     buckets, rest = partitions[p, CAPACITY], partitions[p, REST]
     mask = (np.uint64(1) << (rest + np.uint64(3))) - np.uint64(1)
     wide = partitions[p, SIZE] == np.uint64(8)
@@ -550,7 +550,7 @@ def place_in(bucket, key, partitions, p):
 
 @Loop
 def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, ids):
-    """Finds states in the table: puts their places into `places`, and their names into `ids`.
+    """Finds states in the table: puts their places into `places`, and their ids into `ids`.
 
     The packed states are at the address `rows`. A place is the number of an entry. Entries are numbered through all
     partitions as if each partition had `stride` entries. No partition has more. The place of a state that is not in the
@@ -570,9 +570,9 @@ def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride,
 
 @Loop
 def ids_at(places, partitions, stride, ids, levels):
-    """Writes the name and the level of the state at each place.
+    """Writes the id and the level of the state at each place.
 
-    If there is no state at a place, the level is 0 and no name is written.
+    If there is no state at a place, the level is 0 and no id is written.
     """
     for start in range(0, len(places), AT_ONCE):
         end = min(start + AT_ONCE, len(places))
@@ -690,10 +690,10 @@ def advance(
 
     Pauses before the batch `UNTIL`, or when any worker finds that something must grow.
 
-    `frontier` has the addresses of the chunks of names to expand. For each chunk, `counts` has the number of its names,
-    and `starts` has the number of batches before it (see `batch`). `level` is the level of the new states.
-    `functions` are the addresses of `expand`, `evaluate`, `survey`, `representatives` and `weights`. The last two are 0
-    without symmetry.
+    `frontier` has the addresses of the chunks of ids to expand. For each chunk, `counts` has the number of its ids, and
+    `starts` has the number of batches before it (see `batch`). `level` is the level of the new states. `functions` are
+    the addresses of `expand`, `evaluate`, `survey`, `representatives` and `weights`. The last two are 0 without
+    symmetry.
     """
     states, rows, verdicts = buffers
     here = np.uint64(shared.ctypes.data)
@@ -728,7 +728,7 @@ def advance(
 
 @Loop
 def look_over(functions, rows, cursor, totals, weight):
-    """Judges the new rows: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
+    """Evaluates the new rows: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
     call_batch(functions[2], rows.ctypes.data, cursor[NEW], totals.ctypes.data)
     if functions[4] != 0:
         call_batch(functions[4], rows.ctypes.data, cursor[NEW], weight.ctypes.data)

@@ -81,7 +81,7 @@ most this many words. But `LARGEST` states are always allowed. With more words, 
 compiling, and could take up to a gigabyte of memory."""
 PLENTY: Final = 1 << 30
 """With a memory limit of at least this many bytes, a small search need not check the limit, and the search for large
-spaces has room to sort found names."""
+spaces has room to sort found ids."""
 ROOM: Final = 1 << 19
 """States are expanded in blocks. A block of more than 8 states has at most this many successors in all."""
 

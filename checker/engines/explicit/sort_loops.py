@@ -1,4 +1,4 @@
-"""The loops that sort names of states and remove duplicates. They call no loops of other modules."""
+"""The loops that sort compressed ids and remove duplicates. They call no loops of other modules."""
 
 # mypy: disable-error-code="untyped-decorator,no-untyped-def,no-untyped-call,misc,call-arg,var-annotated"
 
@@ -12,12 +12,12 @@ from isrcheck.checker.kernel.jit import Loop
 
 _HALF, _LOW = np.uint64(32), np.uint64(0xFFFFFFFF)
 BUCKET: Final = 14
-"""A bucket has at most about 2**BUCKET names, unless names are distributed unevenly or there are very many names."""
+"""A bucket has at most about 2**BUCKET ids, unless ids are distributed unevenly or there are very many ids."""
 MOST_BUCKETS: Final = 11
-"""Names are distributed into at most 2**MOST_BUCKETS buckets at a time. If these would have very unequal sizes,
+"""Ids are distributed into at most 2**MOST_BUCKETS buckets at a time. If these would have very unequal sizes,
 `bucket_sort.Buckets` may use up to 2**MOST_BITS buckets."""
 PARTS: Final = 4
-"""Names are taken from this many parts of the array in turn. Neighbouring names often belong to the same bucket. If
+"""Ids are taken from this many parts of the array in turn. Neighbouring ids often belong to the same bucket. If
 neighbours were counted in succession, the processor would have to finish counting the first before the second."""
 FEW: Final = 32
 """Up to this many numbers are sorted by insertion."""
@@ -34,12 +34,12 @@ def sorting_room() -> tuple[Any, Any, Any]:
 
 @Loop
 def sorted_distinct(ids, other, counters):
-    """Brings the distinct names to the front, in ascending order. Returns their number.
+    """Brings the distinct ids to the front, in ascending order. Returns their number.
 
-    Each half of a name is a number of few bits. The *key* of a name consists of these bits only. The first bits of the
-    key give the bucket of the name. A bucket has only the remaining bits of each key. If these are at most 32 bits,
-    they are stored as a 32-bit integer. A bucket fits into a cache and is sorted digit by digit, the least significant
-    digit first. `other` is room for sorting, at least as long as `ids`. `counters` comes from `sorting_room`.
+    Each half of an id is a number of few bits. The *key* of an id consists of these bits only. The first bits of the
+    key give the bucket of the id. A bucket has only the remaining bits of each key. If these are at most 32 bits, they
+    are stored as a 32-bit integer. A bucket fits into a cache and is sorted digit by digit, the least significant digit
+    first. `other` is room for sorting, at least as long as `ids`. `counters` comes from `sorting_room`.
     """
     if len(ids) == 0:
         return 0
@@ -69,7 +69,7 @@ def _bucketed(ids, here, there, low, first, rest, counters):
     """Does what `sorted_distinct` does, with the buckets in `here`.
 
     `there` is an array for sorting, as large as `here`, and may be `ids` itself. A key has `first` bits that give the
-    bucket, and then `rest` other bits. Its last `low` bits come from the lower half of the name.
+    bucket, and then `rest` other bits. Its last `low` bits come from the lower half of the id.
     """
     ends, into, counts = counters
     into = into[: 1 << first]
@@ -87,10 +87,10 @@ def _bucketed(ids, here, there, low, first, rest, counters):
 
 @Loop
 def counted(ids, low, rest, ends, into):
-    """Counts the names in each bucket. Puts the end of each bucket into `ends`.
+    """Counts the ids in each bucket. Puts the end of each bucket into `ends`.
 
-    `into` has a row for each bucket, and a column for each of the `PARTS` parts of `ids`. Each entry gets the
-    position where the bucket's names from that part begin.
+    `into` has a row for each bucket, and a column for each of the `PARTS` parts of `ids`. Each entry gets the position
+    where the bucket's ids from that part begin.
     """
     each, shift = len(ids) // PARTS, np.uint64(rest)
     into[:] = 0
@@ -108,7 +108,7 @@ def counted(ids, low, rest, ends, into):
 
 @Loop
 def distributed(ids, here, low, rest, into):
-    """Puts the keys of names, without their first bits, into the buckets in `here`. `into` comes from `counted`."""
+    """Puts the keys of ids, without their first bits, into the buckets in `here`. `into` comes from `counted`."""
     each, shift = len(ids) // PARTS, np.uint64(rest)
     for i in range(each):
         for part in range(PARTS):
@@ -119,7 +119,7 @@ def distributed(ids, here, low, rest, into):
 
 @Loop
 def _written_back(ascending, bucket, low, rest, ids, count):
-    """Puts the distinct names of a bucket behind the first `count` entries of `ids`. Returns the new count."""
+    """Puts the distinct ids of a bucket behind the first `count` entries of `ids`. Returns the new count."""
     bits, mask = np.uint64(bucket) << np.uint64(rest), (np.uint64(1) << low) - np.uint64(1)
     last = np.uint64(0) if len(ascending) == 0 else ~(bits | np.uint64(ascending[0]))
     for number in ascending:
@@ -132,12 +132,12 @@ def _written_back(ascending, bucket, low, rest, ids, count):
 
 @Loop
 def from_buckets(room, places, ends, begin, end, low, rest, sorting, ids):
-    """Writes the distinct names of some buckets into `ids`, in ascending order. Returns how many there are.
+    """Writes the distinct ids of some buckets into `ids`, in ascending order. Returns how many there are.
 
-    Names were distributed to the buckets in slices (see `Buckets`). `places` has the position in `room` where the
-    buckets of each slice begin. Each row of `ends` has the ends of the buckets of one slice. `sorting` has three
-    arrays. The first two have the entry type of `room`. Each of the two has room for all names of the largest bucket,
-    whatever slice they come from. The third has `1 << DIGIT` counters.
+    Ids were distributed to the buckets in slices (see `Buckets`). `places` has the position in `room` where the buckets
+    of each slice begin. Each row of `ends` has the ends of the buckets of one slice. `sorting` has three arrays. The
+    first two have the entry type of `room`. Each of the two has room for all ids of the largest bucket, whatever slice
+    they come from. The third has `1 << DIGIT` counters.
     """
     here, there, counts = sorting
     count = 0
@@ -155,7 +155,7 @@ def from_buckets(room, places, ends, begin, end, low, rest, sorting, ids):
 
 @Loop
 def _put(key, shift, into, part, here):
-    """Puts a key, without its first bits, into its bucket in `here`, at the next place for this part of the names."""
+    """Puts a key, without its first bits, into its bucket in `here`, at the next place for this part of the ids."""
     bucket = key >> shift
     here[into[bucket, part]] = key & ((np.uint64(1) << shift) - np.uint64(1))
     into[bucket, part] += 1
@@ -163,7 +163,7 @@ def _put(key, shift, into, part, here):
 
 @Loop
 def _key(id_, low):
-    """The key of a name: its two halves without the unused bits between them. The lower half has `low` bits."""
+    """The key of an id: its two halves without the unused bits between them. The lower half has `low` bits."""
     return id_ >> _HALF << low | id_ & _LOW
 
 
@@ -202,7 +202,7 @@ def _sorted_elsewhere(here, there, bits, counts):
 
 @Loop
 def merged(some, others, out):
-    """Merges two ascending arrays of distinct names into `out`, without duplicates. Returns the number of names."""
+    """Merges two ascending arrays of distinct ids into `out`, without duplicates. Returns the number of ids."""
     i = j = count = 0
     while i < len(some) and j < len(others):
         a, b = some[i], others[j]

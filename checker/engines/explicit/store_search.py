@@ -1,5 +1,5 @@
-"""Breadth-first search with a store. At each level, the search expands the states and names the successors. It keeps
-the new successors in the store and judges them (computes their verdict bits).
+"""Breadth-first search with a store. At each level, the search expands the states and computes the ids of the
+successors. It keeps the new successors in the store and evaluates them (computes their verdict bits).
 
 Workers are threads. They take batches of the level from a common counter. The result of a search depends neither on the
 number of workers nor on their order, because levels are sets, and all other results are unions, sums, least and
@@ -112,11 +112,11 @@ class Search(Levelwise):
     # --- defined by each search -------------------------------------------------------------------------------------
 
     def _take(self, states: Words) -> None:
-        """Adds `states` to the store, unless they are known. New states are judged now or by `_look_over`."""
+        """Adds `states` to the store, unless they are known. New states are evaluated now or by `_look_over`."""
         raise NotImplementedError
 
     def _look_over(self) -> None:
-        """Judges the new states that are not judged yet. Called when all new states of a level are found."""
+        """Evaluates the new states that are not evaluated yet. Called when all new states of a level are found."""
         raise NotImplementedError
 
     # --- levels -----------------------------------------------------------------------------------------------------

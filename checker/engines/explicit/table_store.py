@@ -1,9 +1,10 @@
 """A store that keeps each found state as an entry of four or eight bytes in a table, without its packed row.
 
-The name of a state is two numbers (`ids`). The table is a hash table. An entry keeps only a part of the state's name.
-The rest of the name follows from the place of the entry (`loops`), so no two states are confused. The table consists of
-partitions that grow one at a time, so memory grows smoothly. An entry also has the level of its state, so the states of
-any level can be found again. The names of the last whole level and of the new states after it are in a queue as well.
+The id of a state is two numbers (`compressed_ids`). The table is a hash table. An entry keeps only a part of the
+state's id. The rest of the id follows from the place of the entry (`loops`), so no two states are confused. The table
+consists of partitions that grow one at a time, so memory grows smoothly. An entry also has the level of its state, so
+the states of any level can be found again. The ids of the last whole level and of the new states after it are in a
+queue as well.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ AHEAD: Final = 1 / 16
 once."""
 LEAST_BOUND: Final = 1.3
 LARGEST_BOUND: Final = 16.0
-"""When a partition gets new bounds for the two numbers of a name, each bound is about 1.3 to 16 times as large as the
+"""When a partition gets new bounds for the two numbers of an id, each bound is about 1.3 to 16 times as large as the
 largest number in use. If a number reaches its bound later, the partition must be filled anew."""
 BEHIND_BITS: Final = (search_loops.FARTHEST - 1).bit_length()
 NARROW: Final = 4
@@ -48,8 +49,8 @@ WIDE: Final = 8
 REMEMBERED: Final = 1 << 18
 """Successive levels with up to about this many states in all are read from the table together."""
 CHUNK: Final = 1 << 13
-"""The number of names in a chunk. Larger chunks would waste memory, because in each level every worker may leave a
-part of its last chunk unused."""
+"""The number of ids in a chunk. Larger chunks would waste memory, because in each level every worker may leave a part
+of its last chunk unused."""
 
 
 SHARE: Final = 16
@@ -57,12 +58,12 @@ SHARE: Final = 16
 
 
 class Queue:
-    """Chunks of names. A worker that has filled a chunk takes the next chunk of `free`.
+    """Chunks of ids. A worker that has filled a chunk takes the next chunk of `free`.
 
-    `free` has the address and the size of each chunk for new names. A chunk that a worker takes stays in `free`.
-    `filled` has the number of names in each chunk of `free`. `chunks` has the addresses of the chunks of the last whole
-    level, and `counts` has the number of names in each of them. `level` is the number of the last whole level. It is 0
-    if `chunks` may be incomplete, because some chunks were freed or `turn` was interrupted.
+    `free` has the address and the size of each chunk for new ids. A chunk that a worker takes stays in `free`. `filled`
+    has the number of ids in each chunk of `free`. `chunks` has the addresses of the chunks of the last whole level, and
+    `counts` has the number of ids in each of them. `level` is the number of the last whole level. It is 0 if `chunks`
+    may be incomplete, because some chunks were freed or `turn` was interrupted.
     """
 
     def __init__(self, account: Account, workers: int, chunk: int = CHUNK) -> None:
@@ -80,7 +81,7 @@ class Queue:
 
     @property
     def fresh(self) -> int:
-        """The number of names of new states, which come after the last whole level."""
+        """The number of ids of new states, which come after the last whole level."""
         return int(self.filled.sum())
 
     def make_room(self) -> None:
@@ -126,7 +127,7 @@ class Queue:
 
 @dataclass(frozen=True)
 class Work:
-    """Names in chunks, taken in batches of `1 << bits` names. The chunks before chunk c have `starts[c]` batches."""
+    """Ids in chunks, taken in batches of `1 << bits` ids. The chunks before chunk c have `starts[c]` batches."""
 
     chunks: Words
     counts: Integers
@@ -239,7 +240,7 @@ class Store(Stored):
     def _found(self, first: int, last: int, some: range) -> tuple[Integers, Words]:
         """Returns `ends` and `ids` for the levels `first` to `last` in the partitions `some`.
 
-        `ids` has the names of these states, level by level. `ends` has the position in `ids` where each level ends.
+        `ids` has the ids of these states, level by level. `ends` has the position in `ids` where each level ends.
         """
         levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
         counts = np.zeros(last - first + 1, dtype=np.int64)
@@ -274,12 +275,12 @@ class Store(Stored):
             entries = int(entries * GROWTH)
 
     def _numbers(self) -> tuple[int, int]:
-        """The two numbers in the rest of a name (see `loops`) are below these bounds at present."""
+        """The two numbers in the rest of an id (see `loops`) are below these bounds at present."""
         first, second = (int(self.dictionaries.columns[d, search_loops.COUNT]) for d in self.pairs[-1])
         return first, -(-second >> search_loops.PARTITION_BITS)
 
     def _fits(self, rows: Words) -> Any:
-        """Whether each of these partitions can hold the present names and levels, and slightly larger ones."""
+        """Whether each of these partitions can hold the present ids and levels, and slightly larger ones."""
         first, second = (number * (1 + AHEAD) + 1 for number in self._numbers())
         deep = rows[..., search_loops.DEEPEST] > self.depth
         return (rows[..., search_loops.FIRSTS] >= first) & (rows[..., search_loops.SECONDS] >= second) & deep
@@ -301,9 +302,9 @@ class Store(Stored):
         raise OutOfMemory
 
     def _bounds(self, p: int, most: int) -> tuple[int, int]:
-        """Bounds for the two numbers of a name in a partition. The product of the bounds is at most `most`.
+        """Bounds for the two numbers of an id in a partition. The product of the bounds is at most `most`.
 
-        Returns the present bounds if they suffice (`_fits`), because names need not be permuted again then. Otherwise,
+        Returns the present bounds if they suffice (`_fits`), because ids need not be permuted again then. Otherwise,
         returns bounds that are as large as `most` and `LARGEST_BOUND` allow, so that they suffice for a long time.
         Returns zeros if `most` allows no bounds that are large enough.
         """
@@ -357,7 +358,7 @@ class Places:
         self._scratch, self._memo = store.arrays()
 
     def find(self, states: Words) -> tuple[Integers, Words]:
-        """The number and the name of each state. A state outside the store has the number -1 and a useless name."""
+        """The number and the id of each state. A state outside the store has the number -1 and a useless id."""
         store, states = self._store, np.ascontiguousarray(states)
         found, ids = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
         search_loops.places_of(
@@ -367,11 +368,11 @@ class Places:
         return found, ids
 
     def ids(self, numbers: Integers) -> Words:
-        """The names of the states with these numbers."""
+        """The ids of the states with these numbers."""
         return self._named(numbers)[0]
 
     def states(self, ids: Words) -> Words:
-        """The states with these names."""
+        """The states with these ids."""
         return self._store.states(ids)
 
     def levels(self, numbers: Integers) -> Integers:

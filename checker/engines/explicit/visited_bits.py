@@ -1,18 +1,18 @@
-"""Marks of names: a bit for each name, set when a worker finds the name for the first time.
+"""Visited bits: a bit for each id, set when a worker finds the id for the first time.
 
-With marks, a worker leaves out a successor that was found before, at this level or at an earlier one. Then the found
-names are new, so the runs of earlier levels need not be read (`run_store`). A name is two numbers, so the bits form a
-matrix with a row for each first number. Most bits of the matrix are 0. The matrix is divided into *tiles* of 8 rows and
-64 columns. Only a tile with a mark has a number and uses memory. The *grid* has an entry for each tile: its number, or
-0 if the tile has no mark.
+With visited bits, a worker leaves out a successor that was found before, at this level or at an earlier one. Then the
+found ids are new, so the runs of earlier levels need not be read (`run_store`). An id is two numbers, so the bits form
+a matrix with a row for each first number. Most bits of the matrix are 0. The matrix is divided into *tiles* of 8 rows
+and 64 columns. Only a tile with a bit set has a number and uses memory. The *grid* has an entry for each tile: its
+number, or 0 if no bit of the tile is set.
 
-Workers set marks without atomic instructions, which would take twice as long. So if two workers mark names in the same
-word at the same moment, one of the two marks may be lost, and its name may be found again at the same level. There,
-duplicates are removed anyway. A mark of an earlier level cannot be lost: whoever writes the word has read this mark
-before, and writes it again. Before the next level begins, lost marks are set again (`run_loops.visit_again`), so that
-no name is found at two levels.
+Workers set bits without atomic instructions, which would take twice as long. So if two workers set bits of the same
+word at the same moment, one of the two may be lost, and its id may be found again at the same level. There, duplicates
+are removed anyway. A bit of an earlier level cannot be lost: whoever writes the word has read this bit before, and
+writes it again. Before the next level begins, lost bits are set again (`run_loops.visit_again`), so that no id is found
+at two levels.
 
-Marks only save time. They are dropped if memory is scarce, or if too few bits of the tiles are set.
+Visited bits only save time. They are dropped if memory is scarce, or if too few bits of the tiles are set.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ TILE: Final = 8 << loops.ROW_BITS
 """The bytes of a tile."""
 MOST_IN_MEMORY: Final = 1 << 34
 MOST_ON_DISK: Final = 1 << 29
-"""The most bytes that marks take: `MOST_IN_MEMORY` if states are in memory, and `MOST_ON_DISK` if states are on disk to
-save memory."""
+"""The most bytes that visited bits take: `MOST_IN_MEMORY` if states are in memory, and `MOST_ON_DISK` if states are on
+disk to save memory."""
 UNCOUNTED: Final = getattr(mmap, "MAP_NORESERVE", 0)
 LITTLE: Final = 1 << 26
 MOST_EACH: Final = 8
-"""Marks may take `LITTLE` bytes, and this many bytes for each state. (A state in a table takes about ten bytes.)"""
+"""Visited bits may take `LITTLE` bytes, and this many bytes for each state. (In a table, a state takes about ten.)"""
 FIRST_TILES: Final = 1 << 10
 FEW_TILES: Final = 1 << 16
 """Up to this many tiles, room for tiles doubles when it grows. Growing by an eighth, workers would wait dozens of times
@@ -51,13 +51,13 @@ CONTAINER: Final = (
 
 
 class VisitedBits:
-    """The marks of one store.
+    """The visited bits of one store.
 
     They take at most `most` bytes, at most the limit of `account`, and at most a quarter of the machine's memory. If
     the memory limit of the container is smaller than the machine's memory, a quarter of that limit counts instead.
 
-    `columns` is the data that `run_loops` needs. The object is false as long as it has no marks (before `begin`, and
-    after `drop`).
+    `columns` is the data that `run_loops` needs. The object is false as long as it has no visited bits (before `begin`,
+    and after `drop`).
 
     Workers must not run while a method is called.
     """
@@ -72,7 +72,7 @@ class VisitedBits:
         return bool(self.columns[loops.TILES])
 
     def begin(self, firsts: int, seconds: int) -> None:
-        """Begins to mark names. Their first numbers are below `firsts`, their second numbers below `seconds`."""
+        """Begins to set bits. Their first numbers are below `firsts`, their second numbers below `seconds`."""
         try:  # only the tiles that are written use memory
             self._tiles = self._account.reserve(self._most, UNCOUNTED)
         except OutOfMemory:
@@ -82,10 +82,10 @@ class VisitedBits:
         self.make_room(firsts, seconds, 0)
 
     def make_room(self, firsts: int, seconds: int, states: int) -> None:
-        """Makes room for the marks of names whose two numbers are below `firsts` and `seconds`.
+        """Makes room for the visited bits of ids whose two numbers are below `firsts` and `seconds`.
 
-        Enlarges the grid if it is too small, and adds tiles if few are left. Drops the marks if there is no memory for
-        this, or if the marks take too much memory for so few `states`.
+        Enlarges the grid if it is too small, and adds tiles if few are left. Drops the visited bits if there is no
+        memory for this, or if the visited bits take too much memory for so few `states`.
         """
         if not self:
             return
@@ -148,7 +148,7 @@ class VisitedBits:
         return False
 
     def drop(self) -> None:
-        """Frees the memory of all marks. From now on there are none."""
+        """Frees the memory of all visited bits. From now on there are none."""
         self._account.give_back(self.nbytes)
         self._account.spare = None
         self.columns[:] = 0

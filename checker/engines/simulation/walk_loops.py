@@ -1,7 +1,7 @@
 """The inner loops of random walks, as compiled code. They do not depend on the model.
 
-Walks run side by side in *lanes*. Each iteration takes one step in every lane. Every choice is drawn from a hash of the
-seed, the walk's number and the position in the walk. So the walks do not depend on the number of lanes or threads, nor
+Walks run side by side in *slots*. Each iteration takes one step in every slot. Every choice is drawn from a hash of the
+seed, the walk's number and the position in the walk. So the walks do not depend on the number of slots or threads, nor
 on the size of a *chunk* (the walks that a thread takes at a time).
 
 The *verdict* of a state is a row of bits. For example, each invariant has a bit that is set if the state violates the
@@ -45,7 +45,7 @@ NEXT: Final = 1
 END: Final = 2
 STATES: Final = 3
 REJECTED: Final = 4
-"""The array `cursor` (`walks.Seen`) has five numbers at these positions: the number of lanes in use, the next walk of
+"""The array `cursor` (`walks.Seen`) has five numbers at these positions: the number of slots in use, the next walk of
 the chunk, the chunk's last walk plus one, the number of states met so far, and the number of successors outside the
 constraints."""
 
@@ -105,7 +105,7 @@ def saw(first, verdicts, wanted, position, walk):
 
 @Loop
 def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, slot):
-    """Gives a lane the next walk of the chunk. Returns False if no walk is left."""
+    """Gives a slot the next walk of the chunk. Returns False if no walk is left."""
     if cursor[NEXT] >= cursor[END]:
         return False
     walk = cursor[NEXT]
@@ -134,9 +134,9 @@ def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, pos
 
 @Loop
 def choose(found, sources, verdicts, constrained, slots, keys, positions, degrees, left, chosen):
-    """Draws one successor inside the constraints for each lane.
+    """Draws one successor inside the constraints for each slot.
 
-    Sets the lane's entry in `chosen` to the row of this successor, or to -1 if no successor is inside the constraints.
+    Sets the slot's entry in `chosen` to the row of this successor, or to -1 if no successor is inside the constraints.
     """
     for i in range(slots):
         degrees[i], left[i], chosen[i] = 0, 0, -1
@@ -186,7 +186,7 @@ def note_stuck(slots, degrees, walks, positions, first, place):
 
 @Loop
 def move(slots, chosen, successors, transitions, states, positions, taken):
-    """Moves every lane to its chosen successor."""
+    """Moves every slot to its chosen successor."""
     for i in range(slots):
         k = chosen[i]
         if k >= 0:
@@ -198,9 +198,9 @@ def move(slots, chosen, successors, transitions, states, positions, taken):
 
 @Loop
 def note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, seen, registers, first, ending):
-    """Records the new state of each lane.
+    """Records the new state of each slot.
 
-    Sets the lane's entry in `ending` to the reason why its walk ends, or to -1 if the walk continues.
+    Sets the slot's entry in `ending` to the reason why its walk ends, or to -1 if the walk continues.
     """
     for i in range(cursor[SLOTS]):
         ending[i] = -1
@@ -222,7 +222,7 @@ def settle(
     cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers,
     ending, lengths, ends, reached,
 ):  # fmt: skip
-    """Counts the walks that ended. Gives their lanes the next walks, or closes the lanes if no walk is left."""
+    """Counts the walks that ended. Gives their slots the next walks, or closes the slots if no walk is left."""
     for i in range(cursor[SLOTS] - 1, -1, -1):
         if ending[i] < 0:
             continue
@@ -245,7 +245,7 @@ def settle(
 
 @Loop
 def advance(functions, constrained, wanted, depth, seed, initial, slots, buffers, seen, steps):
-    """Takes up to `steps` steps in all lanes.
+    """Takes up to `steps` steps in all slots.
 
     `functions` has the addresses of the kernel functions `expand`, `failures`, `evaluate` and `hashes`, in this order.
     """

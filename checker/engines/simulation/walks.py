@@ -19,10 +19,10 @@ from isrcheck.model.semantics.transition_system import TransitionSystem
 CHUNK: Final = 512
 """The number of walks that a thread takes at a time."""
 STEPS: Final = 32
-"""Each lane (`walk_loops.py`) takes this many steps between two checks of the clock, some milliseconds."""
+"""Each slot (`walk_loops.py`) takes this many steps between two checks of the clock, some milliseconds."""
 Flags = np.typing.NDArray[np.bool_]
 LARGEST_ROOM: Final = 1 << 19
-"""`Start.slots` is limited so that the successors of all lanes fit into this many rows. But it is never below 8."""
+"""`Start.slots` is limited so that the successors of all slots fit into this many rows. But it is never below 8."""
 
 
 class Start:
@@ -120,7 +120,7 @@ class Seen:
 
 
 class Walker:
-    """The lanes of one thread, and the thread's observations."""
+    """The slots of one thread, and the thread's observations."""
 
     def __init__(self, start: Start, slots: int | None = None) -> None:
         self.start, kernel, size = start, start.kernel, start.slots if slots is None else slots

@@ -1,7 +1,8 @@
 """The Spark engine: explores level by level on a cluster, with the kernel (compiled functions) of the local engine.
 
 `spark_search.py` makes the decisions in the driver, which keeps only counts and names of files between levels. States
-are divided among *owners* by their hashes: an owner is a range of hashes, and a task does the work of one owner.
+are divided among *partitions* by their hashes: a partition is a range of hashes, and a task does the work of one
+partition.
 
 Executors run `tasks.py`, `step_files.py`, `executor_queries.py`, `backward_search.py`, `decoder.py`,
 `executor_kernels.py`, `row_order.py` and `state_files.py`. Spark sends these modules *by value*, as code, because

@@ -1,20 +1,20 @@
-"""The work of tasks in the search for a trace: finding the cone of a level, or the least state that has a failure.
+"""The work of tasks in the search for a trace: finding the slice of a level, or the least state that has a failure.
 
-A trace of n states leads to a wanted end, such as a violation. The *cone* of level k has the states of this level from
-which n - k steps can lead to the end. A *change of actor* is a step by another actor than the step before. A trace
-should have as few changes of actor as possible. So a cone has a *cost* for each of its states and each actor. The cost
-is the fewest changes of actor up to the end, if this actor took the step to the state.
+A trace of n states leads to a wanted end, such as a violation. The *backward slice* of level k has the states of this
+level from which n - k steps can lead to the end. A *change of actor* is a step by another actor than the step before. A
+trace should have as few changes of actor as possible. So a slice has a *cost* for each of its states and each actor.
+The cost is the fewest changes of actor up to the end, if this actor took the step to the state.
 
-Cones are stored in files, so that no process must hold a large cone. The files have the form of files of states
-(`state_files.py`), but each row also has the costs of the state, after its words. A task finds one owner's part of a
-cone. The task writes a large part into a file. It returns a small part together with its report, and the driver writes
-all small parts into one file.
+Slices are stored in files, so that no process must hold a large slice. The files have the form of files of states
+(`state_files.py`), but each row also has the costs of the state, after its words. A task finds one partition's part of
+a slice. The task writes a large part into a file. It returns a small part together with its report, and the driver
+writes all small parts into one file.
 
-A *question* is JSON. A question about a cone has `actors` (the actor of each transition), `root` (the dataset or
-another folder), `slices` (the folder for cones, below `root`), and one entry that says which states are in the cone:
+A *question* is JSON. A question about a slice has `actors` (the actor of each transition), `root` (the dataset or
+another folder), `slices` (the folder for slices, below `root`), and one entry that says which states are in the slice:
 
 * `bit`: the states with a step to a state that has this verdict bit
-* `into`: the states with a step into the cone of the next level (the entry lists the files of this cone)
+* `into`: the states with a step into the slice of the next level (the entry lists the files of this slice)
 * `stuck`: the states without a step
 
 A question about a failure has `places` (where each leaf is in a packed state, see `executor_queries.py`). If the
@@ -40,19 +40,19 @@ from isrcheck.checker.engines.spark.step_files import blocks
 
 Array = Any
 INLINE = 1 << 14
-"""The largest part of a cone, in bytes, that a task returns to the driver. So 4,096 tasks return at most 64 MiB."""
+"""The largest part of a slice, in bytes, that a task returns to the driver. So 4,096 tasks return at most 64 MiB."""
 HELD = 1 << 20
-"""A cone with at most this many states is read whole. Of a larger cone, only the needed slabs are read."""
+"""A slice with at most this many states is read whole. Of a larger slice, only the needed slabs are read."""
 CHUNK_BYTES = 1 << 25
-"""Successors are looked up in a cone in batches of about this many bytes."""
+"""Successors are looked up in a slice in batches of about this many bytes."""
 UNREACHED = 2**31 - 1
 
 
-# --- cones ----------------------------------------------------------------------------------------------------------
+# --- slices ---------------------------------------------------------------------------------------------------------
 
 
 def with_costs(states: Array, after: Array) -> Array:
-    """The rows of a cone: the words of each state, then its costs. A word holds two costs.
+    """The rows of a slice: the words of each state, then its costs. A word holds two costs.
 
     `after` has the costs as an array (states, actors).
     """
@@ -62,12 +62,12 @@ def with_costs(states: Array, after: Array) -> Array:
 
 
 def costs(found: Array, words: int) -> Array:
-    """The costs in the rows of a cone. `words` is the number of words of a state."""
+    """The costs in the rows of a slice. `words` is the number of words of a state."""
     return np.ascontiguousarray(found[:, words:]).view(np.uint32)
 
 
 class BackwardSlice:
-    """Looks up states in the files of a cone."""
+    """Looks up states in the files of a slice."""
 
     def __init__(self, root: str, entries: list[dict[str, Any]], kernel: Kernel) -> None:
         self._root, self._kernel = root, kernel
@@ -88,7 +88,7 @@ class BackwardSlice:
     def after(self, states: Array, acting: Array) -> Array:
         """For each state, the fewest changes of actor up to the end of the trace.
 
-        `acting` has the actor of the step to each state. The result is UNREACHED for a state outside the cone.
+        `acting` has the actor of the step to each state. The result is UNREACHED for a state outside the slice.
         """
         found, words = np.full(len(states), UNREACHED, dtype=np.int64), self._kernel.words
         hashes = self._kernel.hashes(states)
@@ -112,7 +112,7 @@ class BackwardSlice:
 
 
 def rows_of(root: str, entries: list[dict[str, Any]]) -> Array:
-    """All rows of a cone. The cone must not be empty."""
+    """All rows of a slice. The slice must not be empty."""
     found = []
     for entry in entries:
         reader = state_files.Reader(root, entry["path"], lambda rows: rows[:, 0])
@@ -133,7 +133,7 @@ class Goal:
 
 
 def target_of(question: dict[str, Any], root: str, kernel: Kernel) -> BackwardSlice | Goal:
-    """The cone or the goal of a question. The question asks for the states with a step into this cone or goal."""
+    """The slice or the goal of a question. The question asks for the states with a step into this slice or goal."""
     return BackwardSlice(root, question["into"], kernel) if "into" in question else Goal(question["bit"], kernel)
 
 
@@ -142,7 +142,7 @@ def has_bit(kernel: Kernel, states: Array, bit: int) -> Array:
 
 
 def sliced(work: Work, partition: int) -> tuple[bytes, dict[str, Any]]:
-    """Finds an owner's part of a cone. Returns its rows and a report.
+    """Finds a partition's part of a slice. Returns its rows and a report.
 
     If the rows have more than `INLINE` bytes, they are written into a file and not returned. The report then has the
     file's entry.
@@ -162,10 +162,10 @@ def sliced(work: Work, partition: int) -> tuple[bytes, dict[str, Any]]:
 
 
 def reached(states: Array, source: Array, acting: Array, weight: Array, actors: int) -> Array:
-    """The rows of a cone: the states that have a step into the next cone or to the goal, with their costs.
+    """The rows of a slice: the states that have a step into the next slice or to the goal, with their costs.
 
     `source`, `acting` and `weight` have an entry for each step: the position of its source in `states`, its actor, and
-    the fewest changes of actor after the step (UNREACHED if the step does not lead into the next cone or to the goal).
+    the fewest changes of actor after the step (UNREACHED if the step does not lead into the next slice or to the goal).
     """
     by_actor = np.full((len(states), actors), UNREACHED, dtype=np.int64)
     np.minimum.at(by_actor, (source, acting), weight)
@@ -183,7 +183,7 @@ def given_back(root: str, folder: str, kernel: Kernel, partition: int, found: Ar
 
 
 def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, Any]:
-    """Sorts rows of a cone and writes them into a new file. Returns an entry about the file, as in a manifest."""
+    """Sorts rows of a slice and writes them into a new file. Returns an entry about the file, as in a manifest."""
     path = f"{folder}/{uuid.uuid4().hex}.parquet"
     hashes = kernel.hashes(found[:, : kernel.words])
     order = rows.order_of(hashes)
@@ -194,7 +194,7 @@ def written(root: str, folder: str, found: Array, kernel: Kernel) -> dict[str, A
 
 
 def chunks(work: Work, kernel: Kernel, partition: int) -> Iterator[tuple[Array, Array, Array, Array]]:
-    """Yields an owner's states in chunks, with the steps of each chunk.
+    """Yields a partition's states in chunks, with the steps of each chunk.
 
     For each step: the position of its source in the chunk, the number of its transition, and its successor.
     """
@@ -222,7 +222,7 @@ def without_steps(work: Work, kernel: Kernel, partition: int) -> Iterator[Array]
 
 
 def failing(work: Work, partition: int) -> tuple[bytes, dict[str, Any]]:
-    """Finds the least of an owner's states in which a transition fails, and the first transition that fails there.
+    """Finds the least of a partition's states in which a transition fails, and the first transition that fails there.
 
     If the question has `failed`, finds the least successor with this verdict bit instead, and gives transition 0. The
     report has the state (as leaves) and the transition, or None if there is no such state.
@@ -249,7 +249,7 @@ def failing(work: Work, partition: int) -> tuple[bytes, dict[str, Any]]:
 
 
 def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes owners, and gives each owner's number, rows and report."""
+    """A function for `mapInArrow`: it takes partitions, and gives each partition's number, rows and report."""
 
     def look(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -264,6 +264,6 @@ def looking(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def looked(work: Work, partition: int) -> tuple[bytes, dict[str, Any]]:
-    """An owner's answer to the question in `work`: rows and a report."""
+    """A partition's answer to the question in `work`: rows and a report."""
     question = json.loads(state_files.shared(work["question"]))
     return failing(work, partition) if "places" in question else sliced(work, partition)

@@ -101,7 +101,7 @@ class Cluster:
     """Where Spark runs, and what is stored.
 
     If `master` is None, Spark runs where the platform says (spark-submit, spark-defaults, a running session). If the
-    platform says nothing either, Spark runs on this machine. `partitions` is the number of *owners*, the parts into
+    platform says nothing either, Spark runs on this machine. `partitions` is the number of *partitions*, the parts into
     which states are divided (None: one for each core). `checkpoint` is the folder of a new dataset, and `resume` is the
     folder of a dataset to continue. If both are None, the dataset is in a temporary folder. `conf` has settings of
     Spark. With `transitions`, the steps are stored, too. `session` is an existing Spark session to use.

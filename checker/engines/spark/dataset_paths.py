@@ -1,9 +1,9 @@
 """Finds canonical paths in a dataset: first backwards, level by level, and then forwards.
 
-The search backwards finds the *cone* of each level (`backward_search.py`): the states of the level from which the
-remaining steps of a path can lead to its end. Spark searches large levels. This process searches small levels, and then
-goes forwards. The paths are the same as those that `isrcheck.checker.trace.canonical` finds. `canonical` holds cones
-and their steps in memory. Here the cones are in files, so that no process must hold a large cone.
+The search backwards finds the *backward slice* of each level (`backward_search.py`): the states of the level from which
+the remaining steps of a path can lead to its end. Spark searches large levels. This process searches small levels, and
+then goes forwards. The paths are the same as those that `isrcheck.checker.trace.canonical` finds. `canonical` holds
+slices and their steps in memory. Here the slices are in files, so that no process must hold a large slice.
 
 Searches the levels of a dataset for the steps of traces and for errors.
 """
@@ -65,7 +65,7 @@ class StoredLevels:
         return np.concatenate(parts) if parts else np.empty((0, self.kernel.words), dtype=np.uint64)
 
     def planned(self, level: int, bounds: list[int]) -> executor_kernels.Work:
-        """The bounds of the owners' hashes, and a plan (`files.plan`): the files of a level that each owner reads."""
+        """The bounds of the partitions' hashes, and a plan (`files.plan`): the files of a level for each partition."""
         return {"bounds": bounds, "plan": state_files.plan(self.history[level - 1].files, (), bounds)}
 
     # --- where evaluation failed first ------------------------------------------------------------------------------
@@ -94,7 +94,7 @@ class StoredLevels:
     # --- looking through a level ------------------------------------------------------------------------------------
 
     def asked(self, level: int, question: dict[str, Any]) -> list[tuple[bytes, dict[str, Any]]]:
-        """The owners' answers (rows and a report) to a question about the states of a level, in the owners' order."""
+        """The partitions' answers (rows and a report) to a question about the states of a level, in order."""
         work = {**self.work, "question": json.dumps(question).encode(), "level": level}
         if self.spark is None or self.history[level - 1].distinct <= max(self._threshold, SMALL):
             work |= self.planned(level, row_order.bounds(1))
@@ -143,7 +143,7 @@ class StoredPaths:
 
     @contextmanager
     def _slices(self) -> Iterator[None]:
-        """A context with a folder for the cones of a path. The folder is removed at the end.
+        """A context with a folder for the slices of a path. The folder is removed at the end.
 
         The folder is in the dataset or, if the dataset cannot be written, on this machine. Other machines cannot access
         a folder on this machine. So `OSError` is raised if Spark runs on them and the dataset cannot be written.
@@ -163,9 +163,9 @@ class StoredPaths:
     # --- backwards --------------------------------------------------------------------------------------------------
 
     def _path(self, length: int, known: list[Entries], last: Question) -> Path:
-        """Finds the path of `length` states. `last` is the question about the cone of level `length - 1`.
+        """Finds the path of `length` states. `last` is the question about the slice of level `length - 1`.
 
-        `known` has the cone of level `length`, or is empty if the path ends in a violation.
+        `known` has the slice of level `length`, or is empty if the path ends in a violation.
         """
         slices, question = list(known), last
         for level in range(length - 1, 0, -1):
@@ -174,7 +174,7 @@ class StoredPaths:
         return self._canonical_walk(slices[::-1], length, last)
 
     def _slice(self, level: int, question: Question) -> Entries:
-        """Finds the cone of a level, and returns the entries of its files. Small parts are written into one file."""
+        """Finds the slice of a level, and returns the entries of its files. Small parts are written into one file."""
         where = {"root": self._root, "cones": self._folder}
         found = self._levels.asked(level, {**question, "actors": self._actors, **where})
         small, large = b"".join(data for data, _ in found), [r["entry"] for _, r in found if r["entry"] is not None]
@@ -189,7 +189,7 @@ class StoredPaths:
     # --- forwards ---------------------------------------------------------------------------------------------------
 
     def _canonical_walk(self, slices: list[Entries], length: int, last: Question) -> Path:
-        """The path that begins in the least state of the first cone, and has the fewest changes of actor from there.
+        """The path that begins in the least state of the first slice, and has the fewest changes of actor from there.
 
         If several steps allow this number of changes, the path takes the first step in the order of the transitions.
         """
@@ -210,7 +210,7 @@ class StoredPaths:
         return Path(start, tuple(instances))
 
     def _least(self, slice_: Entries) -> Words:
-        """The least state of a cone. States are compared by their leaves."""
+        """The least state of a slice. States are compared by their leaves."""
         states: Words = backward_search.rows_of(self._root, slice_)[:, : self._kernel.words]
         leaves = self._levels.leaves(states)
         least = min(range(len(leaves)), key=leaves.__getitem__)

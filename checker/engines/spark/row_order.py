@@ -119,15 +119,15 @@ def _mark(new: Array, rows: Array, hashes: Array, known: Array, known_hashes: Ar
 
 
 def bounds(parts: int) -> list[int]:
-    """The first hash of each of `parts` owners, then 2**64.
+    """The first hash of each of `parts` partitions, then 2**64.
 
-    The owner of a state is `(hash >> 32) * parts >> 32`. If `parts` is a power of two, the first bits of the hash
-    are the number of the owner.
+    The partition of a state is `(hash >> 32) * parts >> 32`. If `parts` is a power of two, the first bits of the hash
+    are the number of the partition.
     """
     return [-(-(partition << 32) // parts) << 32 for partition in range(parts + 1)]
 
 
 def cuts(hashes: Array, limits: list[int]) -> list[int]:
-    """The position of each owner's first hash in the sorted `hashes`, and at the end the number of hashes."""
+    """The position of each partition's first hash in the sorted `hashes`, and at the end the number of hashes."""
     inner = np.searchsorted(hashes, np.array(limits[1:-1], dtype=np.uint64)).tolist()
     return [0, *inner, len(hashes)]

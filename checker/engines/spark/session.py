@@ -149,7 +149,7 @@ class Spark:
         return "session" in self.__dict__
 
     def level(self, work: executor_kernels.Work, text: str, wait: Callable[[], None]) -> list[str]:
-        """Expands a level, sends successors to their owners, and stores the new states. Returns the owners' reports."""
+        """Expands a level, sends successors to their partitions, and stores the new states. Returns the reports."""
 
         what = f"{work['model']}, level {work['level']} ({work['states_of_level']:,} states): expand, then merge"
 
@@ -171,7 +171,7 @@ class Spark:
         return [row[0] for row in self.run(job, wait, what)]
 
     def look(self, work: executor_kernels.Work, text: str) -> list[tuple[int, bytes, str]]:
-        """Asks each owner the question `work["question"]`. Returns for each answer the owner, rows, and a report."""
+        """Asks each partition the question `work["question"]`. Returns for each the partition, rows, and a report."""
 
         def job() -> Any:
             self.send(work, text)

@@ -3,7 +3,7 @@
 Spark expands large levels, and this process expands small levels, with the same functions. A new level is committed as
 a whole. A search that continues a dataset first goes through the stored levels as if it had just found them.
 
-Combines the owners' reports about a level: counts, seconds, bytes.
+Combines the partitions' reports about a level: counts, seconds, bytes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from isrcheck.model.semantics.transition_system import TransitionSystem
 
 @dataclass(frozen=True)
 class LevelReports:
-    """The owners' reports about a level that is not committed yet. The reports are in the order of the owners."""
+    """The partitions' reports, in order, about a level that is not committed yet."""
 
     expanded: list[dict[str, Any]]
     merged: list[dict[str, Any]]
@@ -64,10 +64,10 @@ def level_reports(reports: list[dict[str, Any]], seconds: float) -> LevelReports
 
 
 def require_each_partition(reports: list[dict[str, Any]], partitions: int) -> None:
-    """Raises `ClusterFailed` unless there is exactly one report for each owner.
+    """Raises `ClusterFailed` unless there is exactly one report for each partition.
 
-    If an owner has no report, Spark has lost the owner's candidates (`tasks.py`). If an owner has several reports,
-    Spark has divided the candidates among several tasks. In both cases, the reports are wrong.
+    If a partition has no report, Spark has lost the partition's candidates (`tasks.py`). If a partition has several
+    reports, Spark has divided the candidates among several tasks. In both cases, the reports are wrong.
     """
     if sorted(report["merge"]["owner"] for report in reports) != list(range(partitions)):
         raise ClusterFailed(
@@ -113,7 +113,7 @@ def words_of(level: Level) -> str:
 
 
 MOST_RUNS: Final = 8
-"""If an owner has more than this many files of known states, the smallest (just over half) are merged into one."""
+"""If a partition has more than this many files of known states, the smallest (just over half) are merged into one."""
 EVERYTHING: Final = row_order.bounds(1)
 NOT_SHARED: Final = "with {} the states need a folder that driver and executors share; name it with --checkpoint"
 
@@ -182,7 +182,7 @@ class Search:
         self.levels = StoredLevels(system, kernel, self.history, spark, self.work, self.partitions, cluster.threshold)
 
     def partitions(self) -> list[int]:
-        """The first hash of each owner, then 2**64. Without `cluster.partitions`, there is one owner for each core."""
+        """The first hash of each partition, then 2**64. Without `cluster.partitions`, there is one for each core."""
         if self._partitions is None:
             self._partitions = row_order.bounds(self.cluster.partitions or self.spark.cores)
         return self._partitions
@@ -240,7 +240,7 @@ class Search:
         return {**self.work, "states": states, "steps": steps, "level": number, "states_of_level": distinct}
 
     def _planned(self, bounds: list[int]) -> executor_kernels.Work:
-        """For each owner (a task, see `partitions`), the range of its hashes and the files that it reads."""
+        """For each partition (a task, see `partitions`), the range of its hashes and the files that it reads."""
         frontier, known = (self.history[-1].files, self.history[-1].runs) if self.history else ([], [])
         return {"bounds": bounds, "plan": state_files.plan(frontier, known, bounds)}
 

@@ -103,10 +103,11 @@ def write(root: str, path: str, slabs: Iterable[tuple[Array, Array]], words: int
 
 
 def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bounds: list[int]) -> list[bytes]:
-    """For each owner, a JSON text that lists the files that may have states of this owner.
+    """For each partition, a JSON text that lists the files that may have states of this partition.
 
-    The text has two lists: files of the level to expand, and files of known states. An owner is a range of hashes, from
-    one of `bounds` to the next. A task gets the texts of all owners, and decodes only the text of its owner.
+    The text has two lists: files of the level to expand, and files of known states. A partition is a range of hashes,
+    from one of `bounds` to the next. A task gets the texts of all partitions, and decodes only the text of its
+    partition.
     """
     found: list[dict[str, list[dict[str, Any]]]] = [{"frontier": [], "known": []} for _ in bounds[1:]]
     for name, entries in (("frontier", frontier), ("known", known)):
@@ -118,7 +119,7 @@ def plan(frontier: Iterable[dict[str, Any]], known: Iterable[dict[str, Any]], bo
 
 
 def mine(work: dict[str, Any], partition: int) -> dict[str, list[dict[str, Any]]]:
-    """The files that the plan in `work` (`tasks.py`) has for an owner: `frontier` (the level to expand) and `known`
+    """The files that the plan in `work` (`tasks.py`) has for a partition: `frontier` (the level to expand) and `known`
     (known states)."""
     lists: dict[str, list[dict[str, Any]]] = json.loads(shared(work["plan"])[partition])
     return lists

@@ -1,4 +1,4 @@
-"""Reads an owner's states of a level, and writes the steps of these states into a file if steps are stored."""
+"""Reads a partition's states of a level, and writes the steps of these states into a file if steps are stored."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = Any
 
 
 def blocks(work: Work, kernel: Kernel, partition: int) -> Iterator[tuple[Array, int]]:
-    """Yields an owner's states of the level in blocks, each with the number of bytes read since the previous block."""
+    """Yields a partition's states of the level in blocks, each with the bytes read since the previous block."""
     low, high = work["bounds"][partition : partition + 2]
     for entry in state_files.mine(work, partition)["frontier"]:
         reader = state_files.Reader(work["root"], entry["path"], kernel.hashes)
@@ -30,7 +30,7 @@ def blocks(work: Work, kernel: Kernel, partition: int) -> Iterator[tuple[Array, 
 
 
 class Edges:
-    """Writes the steps of an owner's states into a file. If there are no steps, there is no file."""
+    """Writes the steps of a partition's states into a file. If there are no steps, there is no file."""
 
     def __init__(self, work: Work, kernel: Kernel, partition: int) -> None:
         self.kernel, self.root = kernel, work["root"]

@@ -1,10 +1,10 @@
-"""The executors' part in a level: expand an owner's states, then keep the new states among an owner's candidates.
+"""The executors' part in a level: expand a partition's states, then keep the new states among a partition's candidates.
 
 A *work* is a dictionary with everything that a task needs, such as the root of the dataset, the name of the kernel's
-file, the first hash of each owner, and a plan. An *owner* has all states whose hashes are in its range. Its
-*candidates* are all successors whose hashes are in its range, new or known. The plan names, for each owner, the files
-that may have its states: files of the level to expand, and files of the states known so far. Each attempt of a task
-writes files with new names, and no file counts before the driver commits the level.
+file, the first hash of each partition, and a plan. A *partition* has all states whose hashes are in its range. Its
+*candidates* are all successors whose hashes are in its range, new or known. The plan names, for each partition, the
+files that may have its states: files of the level to expand, and files of the states known so far. Each attempt of a
+task writes files with new names, and no file counts before the driver commits the level.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from isrcheck.checker.engines.spark.step_files import Edges, blocks
 
 Array = Any
 Message = tuple[int, bytes, str]
-"""A message to an owner: (owner, packed states, report). Either the states or the report is empty."""
+"""A message to a partition: (partition, packed states, report). Either the states or the report is empty."""
 CHUNK_BYTES = 1 << 25
 """Duplicates are removed from batches of about this many bytes of successors. Larger batches have more duplicates,
 so less is sent."""
 PIECE_BYTES = 1 << 22
-"""A message to an owner has at most this many bytes of states."""
+"""A message to a partition has at most this many bytes of states."""
 
 
 # --- expanding ------------------------------------------------------------------------------------------------------
 
 
 def expand(work: Work, partition: int) -> Iterator[Message]:
-    """Expands an owner's states of the level. Yields messages with the successors to their owners, then a report.
+    """Expands a partition's states of the level. Yields messages with the successors, then a report.
 
     Successors outside the constraints are not sent.
     """
@@ -75,7 +75,7 @@ def expand(work: Work, partition: int) -> Iterator[Message]:
 
 
 def shares(work: Work, kernel: Kernel, pending: list[Array]) -> Iterator[Message]:
-    """Yields messages that send the successors in `pending` to their owners, without duplicates."""
+    """Yields messages that send the successors in `pending` to their partitions, without duplicates."""
     if not pending:
         return
     found = np.concatenate(pending)
@@ -96,7 +96,7 @@ def bits(words: Array) -> int:
 
 
 def merge(work: Work, partition: int, payloads: list[bytes]) -> dict[str, Any]:
-    """Writes the new states among an owner's candidates into a file. `payloads` has the candidates in sorted parts.
+    """Writes the new states among a partition's candidates into a file. `payloads` has the candidates in sorted parts.
 
     Also merges files of known states (see `compact`). Returns a report of counts and files. Empties `payloads`, to free
     its memory early.
@@ -156,7 +156,7 @@ def counts(kernel: Kernel, states: Array) -> list[int]:
 
 
 def partition_name(low: int, high: int) -> str:
-    """The name of an owner, made of its range of hashes. An owner merges only files with its own name."""
+    """The name of a partition, made of its range of hashes. A partition merges only files with its own name."""
     return f"{low:x}-{high:x}"
 
 
@@ -193,7 +193,7 @@ def together(readers: list[state_files.Reader], words: int, low: int, high: int)
 
 
 def expanding(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes owners, and gives messages (owner, rows, report)."""
+    """A function for `mapInArrow`: it takes partitions, and gives messages (partition, rows, report)."""
 
     def expand_partitions(batches: Iterable[Any]) -> Iterator[Any]:
         for batch in batches:
@@ -206,7 +206,7 @@ def expanding(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
 
 
 def merging(work: Work) -> Callable[[Iterable[Any]], Iterator[Any]]:
-    """A function for `mapInArrow`: it takes the output of `expanding`, and gives one report for each owner."""
+    """A function for `mapInArrow`: it takes the output of `expanding`, and gives one report for each partition."""
 
     def merge_partitions(batches: Iterable[Any]) -> Iterator[Any]:
         payloads: dict[int, list[bytes]] = {}

@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from isrcheck.checker.results.text_layout import clean
 
 WIDTH: Final = 960
-"""The default width of a picture in pixels. A picture with many lanes is wider."""
+"""The default width of a picture in pixels. A picture with many lifelines is wider."""
 SENTENCE: Final = 330
 LIFELINE: Final = 84
 FIRST_LIFELINE: Final = 96
@@ -57,7 +57,7 @@ def picture(story: dict[str, Any], steps: range | None = None, width: int = WIDT
     """The SVG of a trace. `story` is the trace in the form that a page reads (see `invariants.page_traces`).
 
     Draws only the steps into states whose numbers are in `steps` (None: all steps). The picture is `width` pixels wide,
-    or wider if the lanes, sentences and logs need more.
+    or wider if the lifelines, sentences and logs need more.
     """
     return _Picture(story, steps or range(2, len(story["steps"]) + 1), width).drawn()
 

@@ -3,7 +3,7 @@
 A *row* is a part of the state that is shown as one text, such as the high watermark of broker 1. All states have the
 same rows, so the data of a state is only a list of texts.
 
-A trace as the data of a page: lanes, and steps with their actor, partners, sentence, and changes of the state.
+A trace as the data of a page: lifelines, and steps with their actor, partners, sentence, and changes of the state.
 
 The first step has the text of every row of the state (see `story_data.py`), and every log. Each later step has only the
 texts and logs that differ from the step before.
@@ -158,13 +158,13 @@ def _for_ever(step: dict[str, Any], trace: Trace, i: int) -> dict[str, Any]:
 
 
 def lifelines(model: Model, acting: Iterable[Lifeline]) -> list[dict[str, Any]]:
-    """The lanes from left to right: one for each actor and for each member of a scalarset, such as each broker."""
+    """The lifelines from left to right: one for each actor and for each member of a scalarset, such as each broker."""
     found = {lifeline.name: lifeline for lifeline in [*(Lifeline(str(member)) for member in model.everybody), *acting]}
     return [lifeline.to_json() for lifeline in sorted(found.values(), key=lambda lifeline: lifeline.order)]
 
 
 def partners(model: Model, label: Label, actor: str) -> list[str]:
-    """The lanes of the brokers and other members that are parameters of an instance, without the lane of its actor."""
+    """The lifelines of the members, such as brokers, that are parameters of an instance, without that of its actor."""
     names = dict.fromkeys(map(str, label.members()))
     return [name for name in names if name != lifeline_of(model, label, actor).name]
 
