@@ -56,7 +56,7 @@ def test_the_command_prints_the_lines_of_the_trace_in_this_order(page: str, kind
 @pytest.mark.parametrize("name", NAMES)
 def test_a_lesson_has_all_its_parts(name: str) -> None:
     page = (LESSONS / name).read_text()
-    wanted = ["What you need to know first", "The trace", "What to notice", "The control", "Try it"]
+    wanted = ["What you need to know first", "The trace", "What to notice", "The fixed version", "Try it"]
     assert re.findall(r"^## (.+)$", page, re.M) == wanted
     assert re.match(r"# \d+\. [^\n]*\?", page), "a lesson begins with a question"
     kinds = [kind for kind, _, _ in generated(page)]
