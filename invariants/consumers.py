@@ -9,7 +9,7 @@ from isrcheck.model.language import UnknownName, for_all, invariant, needs
 
 def _require_consumers(m: Any, name: str) -> None:
     if not m.consumers:
-        raise UnknownName(f"invariant {name} is about what consumers read; set consumers to true")
+        raise UnknownName(f"invariant {name} is about consumers; set consumers to true")
 
 
 @invariant

@@ -102,7 +102,7 @@ def quorum_is_superset_of_isr(m: Any, s: Any) -> Any:
 def isr_is_assigned(m: Any, s: Any) -> Any:
     """Each member of the ISR is a replica of the partition or, in V2, becomes one in the reassignment under way."""
     if not m.reassigns:
-        raise UnknownName("invariant isr-is-assigned is about partitions that move; set reassignments to 1 or more")
+        raise UnknownName("invariant isr-is-assigned is about reassigned partitions; set reassignments to 1 or more")
     return for_all(
         lambda p, b: m.is_wanted(s, p, b),
         where=lambda p, b: s.state[p].isr.has(b),
@@ -117,7 +117,7 @@ def leader_isr_is_of_its_replicas(m: Any, s: Any) -> Any:
     """The ISR of a legitimate leader has only brokers that the leader knows as replicas of the partition."""
     if not m.reassigns:
         raise UnknownName(
-            "invariant leader-isr-is-of-its-replicas is about partitions that move; set reassignments to 1 or more"
+            "invariant leader-isr-is-of-its-replicas is about reassigned partitions; set reassignments to 1 or more"
         )
     return for_all(
         lambda p, leader: s.replica[p][leader].isr <= m.known_replicas(s, p, leader),

@@ -111,7 +111,7 @@ def committed_is_not_lost_everywhere(m: Any, s: Any) -> Any:
 def no_duplicates(m: Any, s: Any) -> Any:
     """No record that a producer wrote is committed at two offsets."""
     if not m.retries:
-        raise UnknownName("invariant no-duplicates is about records that are sent again; set retries to 1 or more")
+        raise UnknownName("invariant no-duplicates is about records that are retried; set retries to 1 or more")
 
     def are_one(p: int, one: int, other: int) -> Any:
         records = s.committed[p].records

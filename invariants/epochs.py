@@ -59,7 +59,7 @@ def epoch_starts_before_its_records(m: Any, s: Any) -> Any:
     """A legitimate leader has no record of its epoch below the offset that it remembers as the epoch's start."""
     if not m.needs_epoch_start:
         raise UnknownName(
-            "invariant epoch-starts-before-its-records is about where epochs begin; set expand_guard to epoch-start"
+            "invariant epoch-starts-before-its-records is about the starts of epochs; set expand_guard to epoch-start"
         )
     return for_all(
         lambda p, b, offset: s.log[p][b].at(offset).epoch != s.replica[p][b].epoch,
@@ -78,7 +78,7 @@ def epoch_has_its_own_records(m: Any, s: Any) -> Any:
     """From the offset that a leader remembers as its epoch's start, its log has only records of that epoch."""
     if not m.needs_epoch_start:
         raise UnknownName(
-            "invariant epoch-has-its-own-records is about where epochs begin; set expand_guard to epoch-start"
+            "invariant epoch-has-its-own-records is about the starts of epochs; set expand_guard to epoch-start"
         )
     return for_all(
         lambda p, b, offset: s.log[p][b].at(offset).epoch == s.replica[p][b].epoch,

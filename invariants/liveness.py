@@ -117,7 +117,7 @@ def reassignment_completes(m: Any, s: Any) -> Any:
     """A reassignment of a partition is finished in the end, or the partition has no live leader."""
     if not m.reassigns:
         raise UnknownName(
-            "property reassignment-completes is about partitions that move; set reassignments to 1 or more"
+            "property reassignment-completes is about reassigned partitions; set reassignments to 1 or more"
         )
 
     def says(p: int) -> Any:
@@ -151,7 +151,7 @@ def deleted_topic_leaves_nothing(m: Any, s: Any) -> Any:
     """In the end no live broker has a record of a deleted topic, or the topic exists again."""
     if not m.topic_changes:
         raise UnknownName(
-            "property deleted-topic-leaves-nothing is about topics that go; set topic_changes to 1 or more"
+            "property deleted-topic-leaves-nothing is about deleted topics; set topic_changes to 1 or more"
         )
 
     def says(p: int, b: Any) -> Any:

@@ -88,7 +88,7 @@ def every_live_replica_follows(m: Any, s: Any) -> Any:
 def no_stray_replica(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, no live broker keeps a replica of a partition that it need not have."""
     if not m.reassigns:
-        raise UnknownName("invariant no-stray-replica is about partitions that move; set reassignments to 1 or more")
+        raise UnknownName("invariant no-stray-replica is about reassigned partitions; set reassignments to 1 or more")
     rest = quiescent(m, s)
     return for_all(
         lambda p, b: (s.replica[p][b].role == "none") & s.log[p][b].is_empty,
@@ -104,7 +104,7 @@ def reassignments_complete(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, no reassignment of a partition that has a live leader is unfinished."""
     if not m.reassigns:
         raise UnknownName(
-            "invariant reassignments-complete is about partitions that move; set reassignments to 1 or more"
+            "invariant reassignments-complete is about reassigned partitions; set reassignments to 1 or more"
         )
     rest = quiescent(m, s)
     return for_all(

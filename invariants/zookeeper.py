@@ -48,8 +48,8 @@ def state_changes_complete(m: Any, s: Any) -> Any:
     """Where nothing more happens by itself, no state change that was requested of a live broker is still unfinished."""
     if not getattr(m, "follows_requests", False):
         raise UnknownName(
-            "invariant state-changes-complete is about the life of requests; in model v2 set lifecycle to true and "
-            "reassignments or topic_changes to 1 or more"
+            "invariant state-changes-complete is about the life cycle of requests; in model v2 set "
+            "lifecycle to true and reassignments or topic_changes to 1 or more"
         )
     rest = quiescent(m, s)
     return for_all(
@@ -66,8 +66,8 @@ def leader_nodes_are_deleted_by_their_owners(m: Any, s: Any) -> Any:
     """No broker deletes the leader node of another broker."""
     if not getattr(m, "gives_up", False):
         raise UnknownName(
-            "invariant leader-nodes-are-deleted-by-their-owners is about leaders that give up; in model v2 set "
-            "load_balancing to true or reassignments to 1 or more"
+            "invariant leader-nodes-are-deleted-by-their-owners is about leaders that resign; in model "
+            "v2 set load_balancing to true or reassignments to 1 or more"
         )
     return ~s.robbed
 

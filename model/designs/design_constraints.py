@@ -22,7 +22,7 @@ REPLICAS: Final[SettingConstraints] = (
         "min_isr",
         "replicas",
         where=lambda m: m.min_isr > m.replicas,
-        why="an ISR has at most all replicas; take a smaller min_isr or more replicas",
+        why="an ISR has at most all replicas; use a smaller min_isr or more replicas",
     ),
     inert("follower_reads", "past_high_watermark", unless=lambda m: m.consumers, words="it needs consumers=true"),
 )
@@ -31,7 +31,7 @@ PARTITION_STATE: Final[SettingConstraints] = (
         "isr_at_start",
         "replicas",
         where=lambda m: m.isr_at_start > m.replicas,
-        why="the first ISR has at most all replicas; 0 is all of them",
+        why="the first ISR has at most all replicas; 0 means all of them",
     ),
     inert(
         "fence_fetch",
@@ -67,7 +67,7 @@ REASSIGNED: Final[SettingConstraints] = (
         "assigned_at_start",
         "replicas",
         where=lambda m: m.assigned_at_start > m.replicas,
-        why="there are not so many brokers to assign; 0 is all of them",
+        why="there are not that many brokers to assign; 0 means all of them",
     ),
     conflict(
         "reassignments",
@@ -106,7 +106,7 @@ V3: Final[SettingConstraints] = (
         "versions",
         "topic_changes",
         where=lambda m: m.versions == "identity" and m.topic_changes,
-        why="versions of a topic that is made anew begin with 0 again, and meet those of the old one; count them",
+        why="versions of a recreated topic start from 0 again and collide with the old ones; count them",
     ),
     inert("read_back", unless=lambda m: m.lost_replies, words="it needs lost_replies>=1"),
 )

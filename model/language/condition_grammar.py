@@ -52,9 +52,9 @@ Condition = Quantified | Bare
 def whole(text: str) -> Condition:
     """The parsed text; raises `ConditionSyntaxError` unless it is one printable line, short enough, and parses."""
     if len(text) > LONGEST:
-        raise ConditionSyntaxError(f"a condition of {len(text)} characters; {LONGEST} are the most")
+        raise ConditionSyntaxError(f"a condition of {len(text)} characters; the limit is {LONGEST}")
     if not text.isprintable():
-        raise error_at(text, 0, "it has more than one line, or characters that cannot be seen", "write it in one line")
+        raise error_at(text, 0, "it has more than one line, or invisible characters", "write it on one line")
     return _parsed(text, 0)
 
 
@@ -67,7 +67,7 @@ def _parsed(text: str, at: int) -> Condition:
         bound = BINDER.fullmatch(piece)
         if bound is None or bound[1] in ("every", "some"):
             raise error_at(
-                text, start, f"{piece.strip()!r} is no name", "write every b: ..., or some p in partitions: ..."
+                text, start, f"{piece.strip()!r} is not a name", "write every b: ..., or some p in partitions: ..."
             )
         over = None if bound[2] is None else _tree(text, start + bound.start(2), start + bound.end(2))
         binders.append((bound[1], over, start + max(bound.start(2), 0)))
@@ -93,9 +93,11 @@ def _tree(text: str, begin: int, end: int) -> ast.expr:
         return ast.parse(text[begin:end].strip() or "?", mode="eval").body
     except SyntaxError as error:
         column = begin + (len(text[begin:end]) - len(text[begin:end].lstrip())) + (error.offset or 1) - 1
-        raise error_at(text, min(column, len(text)), error.msg, "write a condition as Python does") from None
+        raise error_at(text, min(column, len(text)), error.msg, "write a Python expression") from None
     except (ValueError, RecursionError, MemoryError):
-        raise error_at(text, begin, "it cannot be read", "write a shorter condition, without odd characters") from None
+        raise error_at(
+            text, begin, "it cannot be parsed", "write a shorter condition, without unusual characters"
+        ) from None
 
 
 def error_at(text: str, column: int, what: str, remedy: str) -> ConditionSyntaxError:

@@ -62,13 +62,13 @@ def action(
     instances of these actions that agree in every parameter that the actions share.
     """
     if bare is not None or not isinstance(actor, str) or not actor:
-        raise mistake("@action without who acts", 'write @action(actor="controller"), or name a parameter')
+        raise mistake("@action without an actor", 'write @action(actor="controller"), or name a parameter')
     if "perturbation" in parameters:
-        raise mistake("perturbation= is called environment= now", "write environment=True")
+        raise mistake("perturbation= is now called environment=", "write environment=True")
     if not isinstance(environment, bool):
         raise mistake(f"environment={environment!r}", "write True or False")
     if where is not None:
-        require_own(where, 1, "where of @action", "(model)")
+        require_own(where, 1, "the where of @action", "(model)")
     _require_valid_fairness(environment, fair, together, handler, parameters)
 
     def decorate(method: Method) -> Method:
@@ -76,10 +76,12 @@ def action(
         named = list(inspect.signature(method).parameters)[2:]
         if named != list(parameters):
             raise mistake_in(
-                method, f"action {method.__name__} takes ({', '.join(named)})", "declare just these parameters"
+                method, f"action {method.__name__} takes ({', '.join(named)})", "declare exactly these parameters"
             )
         if not (method.__doc__ or "").strip():
-            raise mistake_in(method, f"action {method.__name__} has no docstring", "say in a sentence what happens")
+            raise mistake_in(
+                method, f"action {method.__name__} has no docstring", "describe in one sentence what happens"
+            )
         _require_domains(method, f"action {method.__name__}", parameters)
         method.__action__ = Action(parameters, actor, environment, fair, together, handler, where)  # type: ignore[attr-defined]
         return method
@@ -92,9 +94,9 @@ def _require_valid_fairness(environment: bool, fair: Any, together: Any, handler
     if fair is not None and fair not in FAIR:
         raise mistake(f"fair={fair!r}", 'write "weak", "strong" or "none"')
     if environment and (fair, together, handler) != (None, None, None):
-        raise mistake("an environment action with fairness", "take fair, together and handler away")
+        raise mistake("an environment action with fairness", "remove fair, together and handler")
     if handler is not None and (together is not None or not isinstance(handler, str) or not handler):
-        raise mistake(f"handler={handler!r} with together={together!r}", "give one of them, the handler by its name")
+        raise mistake(f"handler={handler!r} with together={together!r}", "use one of them; handler takes a name")
     if together is not None and (not isinstance(together, tuple) or not {*together} <= {*parameters}):
         raise mistake(f"together={together!r}", f"write a tuple of parameters: {', '.join(parameters) or 'none'}")
 
@@ -103,7 +105,9 @@ def decorator_for(kind: str) -> Callable[[Method], Method]:
     def decorate(method: Method) -> Method:
         _require_undecorated(method, kind)
         if not (method.__doc__ or "").strip():
-            raise mistake_in(method, f"{kind} {method.__name__} has no docstring", "say in a sentence what it means")
+            raise mistake_in(
+                method, f"{kind} {method.__name__} has no docstring", "describe its meaning in one sentence"
+            )
         require_takes(method, 2, f"{kind} {method.__name__}", "(self, s)")
         method.__predicate__ = kind  # type: ignore[attr-defined]
         return method
@@ -172,7 +176,7 @@ def _require_domains(method: Callable[..., Any], who: str, parameters: dict[str,
     """Raises `ModelError` if a parameter is declared with anything but a domain or a function."""
     for name, domain in parameters.items():
         if not isinstance(domain, Domain) and not callable(domain):
-            raise mistake_in(method, f"parameter {name} of {who} is {domain!r}", "give a domain, such as number(0, 3)")
+            raise mistake_in(method, f"parameter {name} of {who} is {domain!r}", "use a domain, such as number(0, 3)")
         if not isinstance(domain, Domain):
             require_own(domain, 1, f"the domain of parameter {name} of {who}", "(model)")
 
@@ -181,14 +185,15 @@ def _require_undecorated(method: Any, decorate: str) -> None:
     """Raises `ModelError` if the mark cannot be put on `method`."""
     if not inspect.isfunction(method):
         raise mistake(
-            f"@{decorate} marks a {type(method).__name__}", "mark a plain function, and put nothing around it"
+            f"@{decorate} decorates a {type(method).__name__}",
+            "decorate a plain function, without other decorators in between",
         )
     require_plain(method, f"{decorate} {method.__name__}")
     if any(hasattr(method, kind) for kind in DECORATED):
-        raise mistake_in(method, f"{method.__name__} is marked twice", "mark it once")
+        raise mistake_in(method, f"{method.__name__} is decorated twice", "decorate it once")
     body = modellers_frame().f_locals  # the body of the class that is being defined
     if "__qualname__" in body and any(hasattr(body.get(method.__name__), kind) for kind in DECORATED):
-        raise mistake_in(method, f"{method.__name__} is there twice in one class", "give each a name of its own")
+        raise mistake_in(method, f"{method.__name__} is defined twice in one class", "use different names")
 
 
 def require_plain(method: Callable[..., Any], who: str) -> None:
@@ -196,4 +201,4 @@ def require_plain(method: Callable[..., Any], who: str) -> None:
     if inspect.iscoroutinefunction(method) or inspect.isasyncgenfunction(method):
         raise mistake_in(method, f"{who} is async and would never run", "write def")
     if inspect.isgeneratorfunction(method):
-        raise mistake_in(method, f"{who} has a yield and would never run", "take the yield away")
+        raise mistake_in(method, f"{who} has a yield and would never run", "remove the yield")

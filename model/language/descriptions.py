@@ -47,7 +47,7 @@ class SeenRecord:
         return seen(found[1], self._value[found[0]])
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise mistake(f"a sentence assigns {name}", "sentences only read what happened")
+        raise mistake(f"a description assigns {name}", "descriptions only read the step")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, SeenRecord) and self._value == other._value
@@ -107,7 +107,7 @@ class SeenState:
         return seen(self._model.domains[name], self._state[positions[name]])
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
-        raise mistake(f"a sentence assigns {name}", "sentences only read what happened")
+        raise mistake(f"a description assigns {name}", "descriptions only read the step")
 
 
 def seen(domain: Domain, value: Value) -> Any:
@@ -180,9 +180,9 @@ def describe(model: Model, label: Label, old: tuple[Value, ...], new: tuple[Valu
         sentence = method(SeenState(model, old), SeenState(model, new), *parameters)
     except Exception as error:
         what = " ".join(f"{type(error).__name__}: {error}".split())
-        return f"{_plain(model, label)} [{method.__name__} fails: {what}]"
+        return f"{_plain(model, label)} [{method.__name__} failed: {what}]"
     if not isinstance(sentence, str) or not sentence.strip():
-        return f"{_plain(model, label)} [{method.__name__} gives {sentence!r} and no sentence]"
+        return f"{_plain(model, label)} [{method.__name__} returned {sentence!r} instead of a sentence]"
     return sentence
 
 

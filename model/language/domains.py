@@ -138,7 +138,7 @@ class Number(Domain):
 
     def __post_init__(self) -> None:
         if isinstance(self.low, int) and isinstance(self.high, int) and not self.low <= self.high:
-            raise mistake(f"number({self.low}, {self.high}) has no values", "write the lower end first")
+            raise mistake(f"number({self.low}, {self.high}) has no values", "write the lower bound first")
 
     @property
     def operators(self) -> tuple[str, str]:  # type: ignore[override]
@@ -170,7 +170,7 @@ class Identity(Number):
     operators = ("identities have no order and no arithmetic", "compare them with == and !=")
 
     def __str__(self) -> str:
-        return f"an identity of {self.high + 1}: 0, which there is at first, or what s.fresh has given"
+        return f"an identity of {self.high + 1}: 0, the initial one, or a result of s.fresh"
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ class Enum(Domain):
 
     def __post_init__(self) -> None:
         if not self.members or len(set(self.members)) < len(self.members):
-            raise mistake(f"enum{self.members} is empty or repeats a name", "name every value once")
+            raise mistake(f"enum{self.members} is empty or repeats a name", "name each value once")
 
     def _scalars(self) -> list[Scalar]:
         return [Scalar("", "enum", 0, len(self.members) - 1)]
@@ -270,7 +270,7 @@ class BrokerSet(Domain):
 
     def from_json(self, data: Any) -> Value:
         if not isinstance(data, list) or len({*map(repr, data)}) < len(data):
-            raise ValueError(f"{data!r} is not {self}: a set is a list without repetitions")
+            raise ValueError(f"{data!r} is not {self}: a set is a list without duplicates")
         return frozenset(self.element.from_json(x) for x in data)
 
     def text(self, value: Value) -> str:
@@ -341,7 +341,7 @@ class Sequence_(Domain):
     def __post_init__(self) -> None:
         if isinstance(self.capacity, int) and self.capacity < 1:
             what = f"a {type(self).__name__.lower().removesuffix('_')} of capacity {self.capacity}"
-            raise mistake(f"{what} holds nothing", "give it room for one element")
+            raise mistake(f"{what} cannot hold anything", "give it a capacity of at least 1")
 
     def _scalars(self) -> list[Scalar]:
         slots = [
@@ -413,7 +413,7 @@ class Messages(Domain):
 
     def from_json(self, data: Any) -> Value:
         if not isinstance(data, list) or len({*map(repr, data)}) < len(data):
-            raise ValueError(f"{data!r} is not {self}: a set is a list without repetitions")
+            raise ValueError(f"{data!r} is not {self}: a set is a list without duplicates")
         return frozenset(self.element.from_json(x) for x in data)
 
     def text(self, value: Value) -> str:
@@ -428,8 +428,8 @@ def _elements(domain: Domain, what: str, each: str) -> tuple[Value, ...]:
     found = tuple(itertools.islice(domain.values(), LARGEST_SET + 1))
     if len(found) > LARGEST_SET:
         raise ModelError(
-            f"{what} over {domain} has more than {LARGEST_SET} possible elements, "
-            f"each {each} of the state; use fewer values or per(index, record)"
+            f"{what} over {domain} has more than {LARGEST_SET} possible elements, and each is {each} of "
+            "the state; use fewer values or per(index, record)"
         )
     return found
 
@@ -443,7 +443,7 @@ class Bag(Domain):
 
     def __post_init__(self) -> None:
         if isinstance(self.capacity, int) and self.capacity < 1:
-            raise mistake(f"a bag of size {self.capacity} holds nothing", "give it room for one element")
+            raise mistake(f"a bag of size {self.capacity} cannot hold anything", "give it a capacity of at least 1")
 
     @cached_property
     def elements(self) -> tuple[Value, ...]:
@@ -586,7 +586,7 @@ def scalarset(name: str) -> Broker:
     The model's setting with `counts=client` gives the number of values; reports call them `client 0`, `client 1`.
     """
     if not isinstance(name, str) or not re.fullmatch("[a-z][a-z0-9_]*", name):
-        raise mistake(f"scalarset({name!r})", 'give a word of small letters in the singular: scalarset("client")')
+        raise mistake(f"scalarset({name!r})", 'use a lower-case word in the singular: scalarset("client")')
     return Broker(of=name)
 
 
@@ -594,20 +594,22 @@ def number(low: int, high: int) -> Number:
     """Whole numbers from `low` to `high`, both included."""
     ends = _end(low), _end(high)
     if not all(_is_whole(end) or hasattr(type(x), "as_end") for end, x in zip(ends, (low, high), strict=True)):
-        raise mistake(f"number({low!r}, {high!r})", "give two whole numbers")
+        raise mistake(f"number({low!r}, {high!r})", "write two integers")
     if all(map(_is_whole, ends)) and high - low >= LARGEST_RANGE:
-        raise mistake(f"number({low}, {high}) has more values than fit into 63 bits", "choose nearer ends")
+        raise mistake(f"number({low}, {high}) has more values than fit in 63 bits", "use a smaller range")
     return Number(*ends)
 
 
 def identity(size: int) -> Identity:
     """Declares `size` values (such as versions) that can only be compared for equality: 0, and results of `s.fresh`."""
     if hasattr(type(size), "as_end"):
-        raise mistake("an identity without bounds", "prove this model at its settings, without --unbounded")
+        raise mistake(
+            "identities are not supported without bounds", "prove this model with its settings, without --unbounded"
+        )
     if not _is_whole(size):
-        raise mistake(f"identity({size!r})", "give a whole number of values")
+        raise mistake(f"identity({size!r})", "give the number of values as an integer")
     if size < 2:
-        raise mistake(f"identity({size}) has no value that is fresh", "give it 2 values or more")
+        raise mistake(f"identity({size}) has no fresh value", "give it at least 2 values")
     return Identity(0, size - 1)
 
 
@@ -617,37 +619,41 @@ def _is_whole(number: Any) -> bool:
 
 def _require_domain(domain: Any, what: str) -> None:
     if not isinstance(domain, Domain):
-        raise mistake(f"{domain!r} {what}", "give a domain, such as number(0, 3)")
+        raise mistake(f"{domain!r} {what}", "use a domain, such as number(0, 3)")
 
 
 def enum(*members: str) -> Enum:
     """One of the given names, in the given order; a value is compared to a string with `==`."""
     if not all(isinstance(member, str) for member in members):
-        raise mistake(f"enum{members}", "give names: texts")
+        raise mistake(f"enum{members}", "write names as strings")
     return Enum(members)
 
 
 def optional(of: Broker) -> Broker:
     """A member of a scalarset or `none`: `optional(broker)`."""
     if not isinstance(of, Broker):
-        raise mistake(f"optional({of}) is not known", "only a broker can be optional, or another member of a scalarset")
+        raise mistake(
+            f"optional({of}) is not supported", "only brokers and members of other scalarsets can be optional"
+        )
     return replace(of, optional=True)
 
 
 def set_of(element: Broker) -> BrokerSet:
     """A set of members of a scalarset: `set_of(broker)`."""
     if not isinstance(element, Broker) or element.optional:
-        raise mistake(f"set_of({element}) is not known", "write set_of(broker), or messages(domain) for other elements")
+        raise mistake(
+            f"set_of({element}) is not supported", "write set_of(broker), or messages(domain) for other elements"
+        )
     return BrokerSet(element)
 
 
 def record(**fields_: Domain) -> Record:
     """A record of named values: `record(epoch=number(0, 3), leader=optional(broker))`."""
     if not fields_:
-        raise mistake("a record without fields", "name its fields: record(epoch=number(0, 3))")
+        raise mistake("a record without fields", "add fields, such as record(epoch=number(0, 3))")
     for name in fields_:
         if name.startswith("_"):
-            raise mistake(f"a field called {name!r}", "begin its name with a letter")
+            raise mistake(f"a field called {name!r}", "use a name that begins with a letter")
         _require_domain(fields_[name], f"as field {name!r} of a record")
     return Record(tuple(fields_), tuple(fields_.values()))
 
@@ -671,7 +677,7 @@ def _room(element: Any, capacity: Any, what: str) -> Any:
     """`capacity` as a limit of a domain. Raises `ModelError` if `capacity` is no number or `element` is no domain."""
     _require_domain(element, f"in {what.rpartition(' of')[0]}")
     if not _is_whole(capacity) and not hasattr(type(capacity), "as_end"):
-        raise mistake(f"{what} {capacity!r}", "give a whole number")
+        raise mistake(f"{what} {capacity!r}", "write an integer")
     return _end(capacity)
 
 
@@ -685,7 +691,7 @@ def per(index: Domain, element: Domain) -> Per:
     """One element for each value of an index: `per(broker, number(0, 3))`."""
     known = isinstance(index, Broker | Number | Enum | Flag) and not isinstance(index, Identity)
     if not known or (isinstance(index, Broker) and index.optional):
-        raise mistake(f"per({index}, ...) is not known", "index by broker, number, enum or flag")
+        raise mistake(f"per({index}, ...) is not supported", "index by a broker, number, enum or flag")
     _require_domain(element, "per something")
     return Per(index, element)
 

@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 BRANCH: Final = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
 """The advice in errors about `if`, `and`, `or`, `not`, `in`, `min`, `max`, `all`, `any` on values of the state."""
 
-UNKNOWN_OPERATOR: Final = "this operator is not known"
+UNKNOWN_OPERATOR: Final = "this operator is not supported"
 
 DEBUGGERS: Final = ("pdb.py", "pydevd_safe_repr.py")
 
@@ -148,12 +148,12 @@ def mistake(what: str, remedy: str) -> ModelError:
 def _no_condition(value: object) -> tuple[str, str]:
     """The error text and the remedy for a value that is not a condition."""
     if isinstance(value, int) and value in (-1, -2):
-        return f"{value} is not a condition but ~ of a Python bool", "write `not` for what parameters decide"
+        return f"{value} is ~ of a Python bool, not a condition", ("write `not` for conditions on parameters only")
     if inspect.isroutine(value):
         return f"the method {getattr(value, '__name__', value)!s} is not a condition", "call it"
     if inspect.isgenerator(value):
-        return "a generator is not a condition", "write every(...) or some(...) around it"
-    return f"{value!r} is not a condition", "compare it with something"
+        return "a generator is not a condition", "wrap it in every(...) or some(...)"
+    return f"{value!r} is not a condition", "compare it with a value"
 
 
 def not_a_condition(value: object) -> ModelError:
@@ -165,22 +165,22 @@ def not_an_answer(method: Callable[..., Any], value: object) -> ModelError:
     """The error for a predicate that does not return a condition; the usual cause is a missing `return`."""
     who = f"{getattr(method, '__predicate__', 'predicate')} {method.__name__}"
     if value is None:
-        return mistake_in(method, f"{who} gives nothing back", "return a condition")
+        return mistake_in(method, f"{who} returns nothing", "return a condition")
     what, remedy = _no_condition(value)
-    return mistake_in(method, f"{who} gives back what is no condition: {what}", remedy)
+    return mistake_in(method, f"{who} must return a condition: {what}", remedy)
 
 
 def require_no_answer(method: Callable[..., Any], what: str, value: object) -> None:
     """Raises `ModelError` if a method returned a value. Nothing reads the value: methods should require and assign."""
     if value is not None:
-        remedy = "write s.require(...) for what must hold, and `return` alone"
-        raise mistake_in(method, f"{what} gives back {value!r}, which nothing uses", remedy)
+        remedy = "write s.require(...) for what must hold, and `return` without a value"
+        raise mistake_in(method, f"{what} returns {value!r}, which is not used", remedy)
 
 
 def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -> None:
     """Raises `ModelError` unless `method` is a function of `count` arguments."""
     if not inspect.isfunction(method):
-        raise mistake(f"{who} is {method!r}", f"give a function of {what}")
+        raise mistake(f"{who} is {method!r}", f"write a function of {what}")
     try:
         inspect.signature(method).bind(*range(count))
     except TypeError:
@@ -191,7 +191,7 @@ def require_takes(method: Callable[..., Any], count: int, who: str, what: str) -
 def require_own(function: Any, count: int, who: str, what: str) -> None:
     """Like `require_takes`, but also refuses functions of the language, because errors cannot cite their lines."""
     if not inspect.isfunction(function) or is_of_the_language(function.__code__.co_filename):
-        raise mistake(f"{who} is {function!r}", f"give a function of {what}, of your own")
+        raise mistake(f"{who} is {function!r}", f"write a function of {what} of your own")
     require_takes(function, count, who, what)
 
 
@@ -201,7 +201,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, names, n=3)
     guess = f"did you mean {' or '.join(close)}? " if close else ""
     if close and len(names) > MANY_NAMES:
-        return f"{guess}{len(names)} are known"
+        return f"{guess}{len(names)} names are known"
     return f"{guess}known: {', '.join(names) or 'none'}"
 
 
@@ -243,7 +243,7 @@ class OfTheState:
 
     def _operators(self) -> tuple[str, str]:
         """The error text and the remedy for an unknown operator."""
-        return UNKNOWN_OPERATOR, "use the operators of its parts"
+        return UNKNOWN_OPERATOR, "use the operators of its elements"
 
     def _refused(self, other: object = None) -> NoReturn:
         what, remedy = self._operators()
@@ -257,34 +257,34 @@ class OfTheState:
     __divmod__ = __rdivmod__ = __next__ = __reversed__ = _refuse
 
     def __call__(self, *operands: Any) -> Any:
-        raise mistake(f"a value of the state is called{self._shown()}", "write it without brackets")
+        raise mistake(f"a state value is called{self._shown()}", "write it without parentheses")
 
     def __getitem__(self, index: Any) -> Any:
-        raise mistake(f"[...] of a value that has no parts{self._shown()}", "index what is per(...)")
+        raise mistake(f"[...] of a value without elements{self._shown()}", "only per(...) can be indexed")
 
     def __enter__(self) -> NoReturn:
-        raise mistake(f"`with` on the state{self._shown()}", "use it as it is")
+        raise mistake(f"`with` applied to the state{self._shown()}", "use it directly")
 
     def __exit__(self, *error: object) -> None:
         """Never runs, because `__enter__` always raises."""
 
     def __str__(self) -> str:
         raise mistake(
-            f"a value of the state in a text{self._shown()}",
-            "compare it with ==; to look at it, write print(repr(...))",
+            f"a state value in a string{self._shown()}",
+            "compare it with ==; to inspect it, write print(repr(...))",
         )
 
     def __format__(self, spec: str) -> str:
         return str(self)
 
     def __delattr__(self, name: str) -> NoReturn:
-        raise mistake(f"del of a value of the state{self._shown()}", "assign another value")
+        raise mistake(f"del of a state value{self._shown()}", "assign another value")
 
     def __delitem__(self, key: object) -> NoReturn:
-        raise mistake(f"del of a value of the state{self._shown()}", "assign another value")
+        raise mistake(f"del of a state value{self._shown()}", "assign another value")
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise mistake(f"a copy of a value of the state{self._shown()}", "use it as it is: it does not change")
+        raise mistake(f"a copy of a state value{self._shown()}", "use it directly: it never changes")
 
     def __deepcopy__(self, memo: object) -> NoReturn:
         self.__reduce_ex__(0)
@@ -302,21 +302,21 @@ class OfTheState:
         raise NoSuchAttribute(f"{caller()}: there is no .{name}{self._shown()}; {nearest(name, known)}")
 
     def __bool__(self) -> NoReturn:
-        raise mistake(f"a condition on the state decides a branch{self._shown()}", BRANCH)
+        raise mistake(f"a branch depends on the state{self._shown()}", BRANCH)
 
     def __hash__(self) -> int:
         raise mistake(
-            f"a value of the state in a Python set or dict{self._shown()}",
+            f"a state value in a Python set or dict{self._shown()}",
             "write .including(b) and .excluding(b) on sets of brokers, .add(...) on messages, or compare with ==",
         )
 
     def __contains__(self, other: object) -> NoReturn:
-        raise mistake(f"`in` on the state{self._shown()}", "write .has(...), or some(...) of comparisons")
+        raise mistake(f"`in` applied to the state{self._shown()}", "write .has(...), or some(...) of comparisons")
 
     def __iter__(self) -> NoReturn:
         raise mistake(
             f"a loop over the state{self._shown()}",
-            "loop over self.brokers or a range, and test .has(...) or an offset < .length",
+            "loop over self.brokers or a range, and test .has(...) or offset < .length",
         )
 
     def __len__(self) -> NoReturn:
@@ -324,8 +324,8 @@ class OfTheState:
 
     def __index__(self) -> NoReturn:
         raise mistake(
-            f"a number of the state where Python needs one now{self._shown()}",
-            "loop over all that it can be, and compare with ==",
+            f"a state number where Python needs a constant{self._shown()}",
+            "loop over its possible values, and compare with ==",
         )
 
 

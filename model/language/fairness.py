@@ -70,7 +70,7 @@ class Fairness:
                 raise UnknownName(f"model {model.name()} has no action {name!r}; {nearest(name, model.actions())}")
         for a, b in (("strong", "weak"), ("strong", "unfair"), ("weak", "unfair")):
             if both := sorted(getattr(self, a) & getattr(self, b)):
-                raise UnknownName(f"action {both[0]} is to be {a} and {b}; say one")
+                raise UnknownName(f"action {both[0]} is listed as both {a} and {b}; choose one")
 
     def by_action(self, model: Model) -> dict[str, Fair]:
         """The fairness of each action of a model, by the action's name."""
@@ -112,5 +112,5 @@ def _require_equal_fairness(model: Model, specs: dict[str, Action], promised: di
         for other, its in specs.items():
             if spec.handler is not None and spec.handler == its.handler and promised[name] != promised[other]:
                 method = model.actions()[name]
-                what = f"action {name} is {promised[name]} and {other} is {promised[other]}, of one handler"
+                what = f"action {name} is {promised[name]}, but {other} of the same handler is {promised[other]}"
                 raise mistake_in(method, what, "give both the same fairness")

@@ -12,7 +12,7 @@ from isrcheck.model.language.errors import TheState, mistake
 def require_identity(domain: Any, asked: str) -> Identity:
     """The domain, if it is an identity; raises `ModelError` otherwise."""
     if not isinstance(domain, Identity):
-        raise mistake(f"{asked}({domain!s})", f"write {asked}(domain) of an identity(n)")
+        raise mistake(f"{asked}({domain!s})", f"write {asked}(domain) with an identity(n)")
     return domain
 
 
@@ -20,7 +20,7 @@ def require_once(state: TheState, domain: Identity) -> None:
     """Raises `ModelError` where an action calls `s.fresh` twice on a domain: both calls would return the same value."""
     given: dict[Identity, None] = state.__dict__.setdefault("_given", {})
     if domain in given:
-        raise mistake("s.fresh is asked twice in a step, and gives one value", "read it into a name first")
+        raise mistake("s.fresh is used twice in a step, but gives only one value", "read it into a local name first")
     given[domain] = None
 
 

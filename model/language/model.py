@@ -85,7 +85,7 @@ class Model:
                 _check_description(cls, name)
             if name.startswith(_TOLD) and inspect.isfunction(cls.__dict__.get(name)):
                 new = DESCRIBE + name.removeprefix(_TOLD)
-                raise mistake_in(cls.__dict__[name], f"{name} is called {new} now", "rename it")
+                raise mistake_in(cls.__dict__[name], f"{name} is now called {new}", "rename it")
         check_profiles(cls)
 
     def __init__(self, **values: Any) -> None:
@@ -100,16 +100,18 @@ class Model:
         for name, domain in self._domains.items():
             self._require_counted(domain)
             if leaves(domain) > MOST_LEAVES:
-                what = f"variable {name!r} has {_many(leaves(domain))} parts, and {MOST_LEAVES:,} at most are explored"
-                raise mistake_in(type(self).variables, what, "give it smaller domains")
+                what = f"variable {name!r} has {_many(leaves(domain))} parts; the limit is {MOST_LEAVES:,}"
+                raise mistake_in(type(self).variables, what, "use smaller domains")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__.get("_domains", ()):
-            raise mistake(f"self.{name} is assigned, which is not the state", f"write s.{name}")
+            raise mistake(f"self.{name} is assigned, but is not part of the state", f"write s.{name}")
         if name in self.declared_settings():
-            raise mistake(f"self.{name} is assigned, which is a setting", "write `name = value` in the class to fix it")
+            raise mistake(
+                f"self.{name} is a setting and cannot be assigned", "write `name = value` in the class to fix it"
+            )
         if is_running():
-            raise mistake(f"self.{name} is assigned, which outlives the step", "keep it in a variable of the state")
+            raise mistake(f"self.{name} is assigned, and would survive the step", "keep it in a variable of the state")
         super().__setattr__(name, value)
 
     def _declared_variables(self) -> dict[str, Domain]:
@@ -117,14 +119,14 @@ class Model:
             raise ModelError(f"{self.__stands__}: model {type(self).__name__} has no variables; define variables(self)")
         method, found = type(self).variables, self.variables()
         if not isinstance(found, dict):
-            raise mistake_in(method, f"variables gives back {found!r}", "return a dict of names and domains")
+            raise mistake_in(method, f"variables returns {found!r}", "return a dict of names and domains")
         for name, domain in found.items():
             if not isinstance(name, str) or not name.isidentifier():
-                raise mistake_in(method, f"variable {name!r} is no name", "give each variable a name")
+                raise mistake_in(method, f"variable {name!r} is not a valid name", "use a valid name")
             if name in RESERVED or name.startswith("_"):
-                raise ModelError(f"{line_of(method)}: variable {name!r}: the name is taken; choose another")
+                raise ModelError(f"{line_of(method)}: variable {name!r}: this name is reserved; choose another one")
             if not isinstance(domain, Domain):
-                raise mistake_in(method, f"variable {name!r} is {domain!r}", "give it a domain, such as number(0, 3)")
+                raise mistake_in(method, f"variable {name!r} is {domain!r}", "use a domain, such as number(0, 3)")
         return found
 
     def variables(self) -> dict[str, Domain]:
@@ -196,7 +198,7 @@ class Model:
             if declared.counts is not None:
                 if declared.counts.of in found:
                     what = f"{self.__stands__}: two settings of model {self.name()} count {declared.counts.of}s"
-                    raise ModelError(f"{what}; take counts={declared.counts.of} away from {name}")
+                    raise ModelError(f"{what}; remove counts={declared.counts.of} from {name}")
                 found[declared.counts.of] = self.settings[name]
         return found
 
@@ -249,10 +251,10 @@ class Model:
         for name, domain in given.items():
             if not isinstance(domain, Domain):
                 what = f"the domain of parameter {name} of {method.__name__} is {domain!r}"
-                raise mistake_in(method, what, "give back a domain, such as number(0, 3)")
+                raise mistake_in(method, what, "return a domain, such as number(0, 3)")
             if has_identities(domain):
                 what = f"parameter {name} of {method.__name__} is {domain}"
-                raise mistake_in(method, what, "read it from the state: nothing else knows one")
+                raise mistake_in(method, what, "read it from the state, its only source")
         for domain in given.values():
             self._require_counted(domain)
         return {name: self.resolved_domain(domain) for name, domain in given.items()}
@@ -263,8 +265,8 @@ class Model:
         domains = list(self._resolved(parameters, method).values())
         count = product(map(values_of, domains))
         if count > MOST_INSTANCES:
-            what = f"{method.__name__} has {_many(count)} choices of its parameters, of {MOST_INSTANCES:,} at most"
-            raise mistake_in(method, what, "give them smaller domains")
+            what = f"{method.__name__} has {_many(count)} choices of its parameters; the limit is {MOST_INSTANCES:,}"
+            raise mistake_in(method, what, "use smaller domains")
         for values in itertools.product(*(list(d.values()) for d in domains)):
             yield tuple(zip(domains, values, strict=True))
 
@@ -276,9 +278,9 @@ class Model:
         for name in (broker.of for broker in scalarsets(domain)):
             where = f"{self.__stands__}: model {self.name()} has {name}s"
             if name not in self.member_counts:
-                raise ModelError(f"{where} but no setting that counts them; write counts={name}")
+                raise ModelError(f"{where} but no setting that counts them; add counts={name} to a setting")
             if not self.member_counts[name]:
-                raise ModelError(f"{where}, and the setting that counts them is 0; let it be 1 at least")
+                raise ModelError(f"{where}, but the setting that counts them is 0; set it to 1 or more")
 
 
 def is_there(where: Callable[[Any], Any] | None, model: Any, name: str) -> bool:
@@ -292,25 +294,27 @@ def is_there(where: Callable[[Any], Any] | None, model: Any, name: str) -> bool:
     if isinstance(answer, bool | int) and not isinstance(answer, OfTheState):
         return bool(answer)
     if isinstance(answer, OfTheState):
-        raise mistake_in(where, f"where of {name} asks a bound, of which there is none here", "ask another setting")
-    what = f"where of {name} gives a {type(answer).__name__}"
-    raise mistake_in(where, what, "give back True or False, or a number")
+        raise mistake_in(
+            where, f"the where of {name} uses a bound, but there are no bounds here", "use another setting"
+        )
+    what = f"the where of {name} returns a {type(answer).__name__}"
+    raise mistake_in(where, what, "return True, False or a number")
 
 
 def _many(count: int) -> str:
-    return "very many" if count >= HUGE else f"{count:,}"
+    return "too many to count" if count >= HUGE else f"{count:,}"
 
 
 def _check_names(cls: type[Model]) -> None:
     """Raises `ModelError` if a class reuses a name of `Model` for something else, or gives it a malformed value."""
     where, names = f"{cls.__stands__}: {cls.__name__}", cls.invariants
     if isinstance(names, str):
-        raise ModelError(f"{where}.invariants is a text, not a tuple of names; write ({names!r},)")
+        raise ModelError(f"{where}.invariants is a string, not a tuple of names; write ({names!r},)")
     if not isinstance(names, tuple | list) or not all(isinstance(name, str) for name in names):
         raise ModelError(f"{where}.invariants is {names!r}; write a tuple of names")
     for old, new in _RENAMED.items():
         if old in cls.__dict__:
-            raise ModelError(f"{where}.{old} is called {new} now; rename it")
+            raise ModelError(f"{where}.{old} is now called {new}; rename it")
     if not isinstance(cls.setting_constraints, tuple | list):
         what = f"{where}.setting_constraints is {cls.setting_constraints!r}"
         raise ModelError(f"{what}; write a tuple of conflict(...) and inert(...)")
@@ -321,9 +325,9 @@ def _check_names(cls: type[Model]) -> None:
         if name == "settings" or (
             isinstance(own, _METHODS) and not name.startswith("__") and not isinstance(value, _METHODS)
         ):
-            raise ModelError(f"{where}.{name} is {value!r}, and every model has a {name} already; choose another name")
+            raise ModelError(f"{where}.{name} is {value!r}, but every model already has a {name}; choose another name")
         if own is not None and isinstance(value, FunctionType) and name not in _REPLACED and not name.startswith("_"):
-            raise ModelError(f"{where}: every model has a {name} already, which is no action; choose another name")
+            raise ModelError(f"{where}: every model already has a {name}, which is not an action; choose another name")
     for name, (count, taken) in _TAKES.items():
         if name in cls.__dict__:
             require_takes(cls.__dict__[name], count, name, taken)
@@ -347,7 +351,7 @@ def _check_decorators(cls: type, name: str, member: Any, inherited: Any) -> None
             continue
         hidden = next((x for x in _inside(name, member) if hasattr(x, attribute)), None)
         if hidden is not None:
-            raise mistake_in(hidden, f"the mark of {name} is hidden by what is around it", "put the mark first")
+            raise mistake_in(hidden, f"the decorator of {name} is hidden by another one", "put this decorator first")
         if hasattr(inherited, attribute) and callable(member):
             kind = "action" if attribute == "__action__" else getattr(inherited, attribute)
             what = f"{name} replaces {'an' if kind[0] in 'ai' else 'a'} {kind} of {cls.__mro__[1].__name__}"
@@ -380,12 +384,14 @@ def _check_description(cls: type, name: str) -> None:
     if spec is None and name not in cls.__dict__:
         return  # a model may remove an inherited action, and keep its `describe_*` method
     if spec is None:
-        raise mistake_in(method, f"{name} describes no action", f"call it {DESCRIBE} and the name of an action")
+        raise mistake_in(
+            method, f"{name} does not belong to an action", f"name it {DESCRIBE} followed by the name of an action"
+        )
     found = list(inspect.signature(method).parameters)[1:]
     wanted = [*found[:2], *spec.parameters]
     if found != wanted or len(found) < 2:
         taken = ", ".join(["old", "new", *spec.parameters])
-        raise mistake_in(method, f"{name} takes ({', '.join(found)})", f"take ({taken}) as the action does")
+        raise mistake_in(method, f"{name} takes ({', '.join(found)})", f"take ({taken}), as the action does")
 
 
 def _members(cls: type) -> list[str]:
@@ -393,7 +399,7 @@ def _members(cls: type) -> list[str]:
 
 
 def _unchanged(given: Any, *operands: Any, **values: Any) -> NoReturn:
-    raise mistake("a parameter is changed", "make another value of it: {**record, ...}, [*sequence, ...]")
+    raise mistake("a parameter is changed", "create a new value: {**record, ...}, [*sequence, ...]")
 
 
 class GivenRecord(dict[str, Any]):

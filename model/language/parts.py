@@ -38,8 +38,8 @@ class Part(Model):
                     continue
                 if name in owners:
                     raise ModelError(
-                        f"{part.__name__}.{name} is defined in part {owners[name].__name__}, too; parts override "
-                        "nothing, so give one of them another name"
+                        f"{part.__name__}.{name} is also defined in part {owners[name].__name__}; parts "
+                        "cannot override each other, so rename one of them"
                     )
                 owners[name] = part
         for name in ("holds", "begins"):
@@ -59,10 +59,10 @@ class Part(Model):
         for owner in owners_of(type(self), "holds"):
             own = owner.__dict__["holds"](self)
             if not isinstance(own, dict):
-                raise mistake_in(owner.__dict__["holds"], f"holds gives back {own!r}", "return a dict of domains")
+                raise mistake_in(owner.__dict__["holds"], f"holds returns {own!r}", "return a dict of domains")
             twice = sorted(found.keys() & own.keys())
             if twice:
-                raise mistake_in(owner.__dict__["holds"], f"variable {twice[0]!r} is of another part", "rename it")
+                raise mistake_in(owner.__dict__["holds"], f"variable {twice[0]!r} belongs to another part", "rename it")
             found.update(own)
         return found
 

@@ -65,11 +65,11 @@ def _statement(kind: Kind, parameters: dict[str, ParameterDomain]) -> Callable[[
         named = list(inspect.signature(method).parameters)[2:]
         if named != list(parameters):
             what = f"{line_of(method)}: {kind} {method.__name__} takes ({', '.join(named)})"
-            raise ModelError(f"{what}; declare just these parameters")
+            raise ModelError(f"{what}; declare exactly these parameters")
         sentence = " ".join((method.__doc__ or "").split("\n\n")[0].split())
         if not sentence:
             raise ModelError(
-                f"{line_of(method)}: {kind} {method.__name__} has no docstring; say in a sentence what it means"
+                f"{line_of(method)}: {kind} {method.__name__} has no docstring; describe its meaning in one sentence"
             )
         name = kebab(method.__name__)
         method.__statement__ = Statement(name, kind, sentence, parameters, method)  # type: ignore[attr-defined]
@@ -156,8 +156,8 @@ class Proof:
         for name, own in cls.statements("lemma", "candidate", "target").items():
             if name in (invariants if own.kind == "target" else cls.invariants):
                 raise ModelError(
-                    f"{line_of(own.method)}: {own.kind} {name} has the name of an invariant of model {model}, which "
-                    f'is proved as the model has it: write invariants = ("{name}",) and call this otherwise'
+                    f"{line_of(own.method)}: {own.kind} {name} has the name of an invariant of model "
+                    f'{model}; to prove that invariant write invariants = ("{name}",), and rename this'
                 )
         return {**found, **cls.statements("target")}
 
@@ -177,7 +177,9 @@ class Proof:
     def check_fit(cls, model: type[Model], name: str) -> None:
         """Raises `UnknownName` if the proof is about other models, or records only actions that this model lacks."""
         if not any(_same_class(base, cls.of) for base in model.__mro__):
-            raise UnknownName(f"proof {cls.name()} is about models made from {cls.of.__name__}; {name} is none of them")
+            raise UnknownName(
+                f"proof {cls.name()} is about models derived from {cls.of.__name__}; {name} is not one of them"
+            )
         recorded = {a for x in cls._methods() for a in getattr(x, "__records__", ())}
         if recorded and not recorded & set(model.actions()):
             raise UnknownName(
@@ -217,8 +219,8 @@ class _Before:
 
     def require(self, *conditions: Any) -> None:
         raise mistake(
-            "a recorder requires something, but a history must not forbid a step",
-            "give a value in each case, with when(condition, a, b)",
+            "a recorder uses require, but history variables must not disable a step",
+            "return a value in each case, with when(condition, a, b)",
         )
 
 
@@ -232,17 +234,17 @@ def recorded_values(proof: Proof, recorder: Callable[..., Any], s: Any, argument
     for name in taken:
         if name not in arguments:
             raise ModelError(
-                f"{line_of(recorder)}: recorder {recorder.__name__} takes {name!r}, which its action does not have; "
-                f"take some of: {', '.join(arguments) or 'none'}"
+                f"{line_of(recorder)}: recorder {recorder.__name__} takes {name!r}, which its action "
+                f"does not have; available: {', '.join(arguments) or 'none'}"
             )
     values = heeded(recorder, proof, _Before(s), **{name: arguments[name] for name in taken})
     known = proof.history()
     if not isinstance(values, dict):
-        raise mistake(f"recorder {recorder.__name__} gives no dict", "return {'history_variable': value}")
+        raise mistake(f"recorder {recorder.__name__} does not return a dict", "return {'history_variable': value}")
     for name in values:
         if name not in known:
             raise ModelError(
-                f"{line_of(recorder)}: recorder {recorder.__name__} gives {name!r}, which is no history variable; "
-                f"{nearest(name, known)}"
+                f"{line_of(recorder)}: recorder {recorder.__name__} returns {name!r}, which is not a "
+                f"history variable; {nearest(name, known)}"
             )
     return values

@@ -52,7 +52,7 @@ def stable(method: Method) -> Method:
 def eventually_never(*actions: str) -> Callable[[Method], Method]:
     """Marks a property: if the condition stays true from some time on, the named actions happen only finitely often."""
     if not actions or not all(isinstance(name, str) for name in actions):
-        raise mistake("@eventually_never without actions", 'name them: @eventually_never("shrink-isr", "expand-isr")')
+        raise mistake("@eventually_never without actions", 'list them: @eventually_never("shrink-isr", "expand-isr")')
 
     def decorate(method: Method) -> Method:
         decorator_for("eventually_never")(method).__never__ = actions  # type: ignore[attr-defined]
@@ -75,8 +75,8 @@ def for_each(says: Callable[..., Any], **domains: Iterable[Any]) -> Each:
     (((('a', 1),), False), ((('a', 2),), True))
     """
     if list(inspect.signature(says).parameters) != list(domains):
-        what = f"for_each binds {', '.join(domains)} but its function takes other parameters"
-        raise mistake(what, "give both the same names")
+        what = f"for_each binds {', '.join(domains)}, but its function takes other parameters"
+        raise mistake(what, "use the same names in both")
     found = []
     for values in itertools.product(*map(list, domains.values())):
         said = says(**dict(zip(domains, values, strict=True)))
@@ -104,13 +104,17 @@ def questions_of(
     """
     found: list[tuple[Asked, Any]] = list(answer.instances) if isinstance(answer, Each) else [((), answer)]
     if isinstance(answer, Each) and not found:
-        raise mistake_in(method, f"property {method.__name__} asks nothing", "give a condition for some choice")
+        raise mistake_in(
+            method, f"property {method.__name__} has no condition", "return a condition for at least one choice"
+        )
     for _, said in found:
         pair = kind_of(method) == "leads_to"
         if pair and not (isinstance(said, tuple) and len(said) == 2):
             if said is None:
                 raise not_an_answer(method, None)
-            raise mistake_in(method, f"leads_to {method.__name__} gives back no pair", "return (condition, condition)")
+            raise mistake_in(
+                method, f"leads_to {method.__name__} does not return a pair", "return (condition, condition)"
+            )
         for condition in said if pair else (said,):
             if not is_condition(condition):
                 raise not_an_answer(method, condition)

@@ -80,7 +80,7 @@ def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, 
     """
     if _parameters(holds) != tuple(domains):
         raise mistake(
-            f"for_all binds {', '.join(domains)} but its function takes other parameters", "give both the same names"
+            f"for_all binds {', '.join(domains)}, but its function takes other parameters", "use the same names in both"
         )
     values_of: Any
     for values_of in domains.values():

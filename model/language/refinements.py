@@ -62,7 +62,7 @@ def refinement(
     def decorate(method: Method) -> Method:
         require_plain(method, f"refinement {method.__name__}")
         if not (method.__doc__ or "").strip():
-            raise mistake_in(method, f"refinement {method.__name__} has no docstring", "say what stands for what")
+            raise mistake_in(method, f"refinement {method.__name__} has no docstring", "describe the mapping")
         require_takes(method, 2, f"refinement {method.__name__}", "(model, s)")
         method.__refinement__ = Refinement(of, settings, history)  # type: ignore[attr-defined]
         return method
@@ -83,7 +83,7 @@ def specified(specification: type[Model], model: Model, mapping: Callable[..., A
     given = {} if said is None or said.settings is None else said.settings(model)
     for name in given:
         if name not in declared:
-            what = f"{_name(mapping)} gives {specification.name()} a setting {name!r}"
+            what = f"{_name(mapping)} passes {specification.name()} a setting {name!r}"
             raise mistake_in(mapping, what, nearest(name, declared))
     return specification(**{**taken, **given, **settings})
 
@@ -113,7 +113,7 @@ def mapped(model: Model, specification: Model, mapping: Callable[..., Any], stat
         if isinstance(value, Undefined):
             failure, ours = value._failure, caller().partition(":")[0]
             where = line_of(mapping) if failure.where.partition(":")[0] == ours else failure.where
-            raise EvaluationError(f"{_name(mapping)} gives no value for {name}: {failure.what}", where)
+            raise EvaluationError(f"{_name(mapping)} returns no value for {name}: {failure.what}", where)
         values.append(value)
     return tuple(values)
 
@@ -122,16 +122,16 @@ def _answer(mapping: Callable[..., Any], specification: Model, answer: Any) -> M
     """The result of a mapping; raises `ModelError` unless the result has one value for each variable."""
     domains = specification.domains
     if not isinstance(answer, Mapping):
-        what = f"{_name(mapping)} gives back {type(answer).__name__}, no values by the names of variables"
+        what = f"{_name(mapping)} returns {type(answer).__name__}, not a dict of variables"
         raise mistake_in(mapping, what, f"return a dict of {', '.join(domains)}")
     for name in answer:
         if name not in domains:
-            what = f"{_name(mapping)} gives {name!r}, which is no variable of {specification.name()}"
+            what = f"{_name(mapping)} returns {name!r}, which is not a variable of {specification.name()}"
             raise mistake_in(mapping, what, nearest(str(name), domains))
     missing = [name for name in domains if name not in answer]
     if missing:
-        what = f"{_name(mapping)} gives no {', '.join(missing)} of {specification.name()}"
-        raise mistake_in(mapping, what, "give a value for each variable")
+        what = f"{_name(mapping)} does not return {', '.join(missing)} of {specification.name()}"
+        raise mistake_in(mapping, what, "return a value for each variable")
     return answer
 
 
@@ -141,7 +141,7 @@ def _checked(mapping: Callable[..., Any], name: str, made: Callable[[], Any]) ->
         return made()
     except ModelError as error:
         what = str(error).partition(": ")[2] or str(error)
-        raise mistake_in(mapping, f"{_name(mapping)} gives for {name} what it cannot hold", what) from None
+        raise mistake_in(mapping, f"{_name(mapping)} returns a value outside the domain of {name}", what) from None
 
 
 def _name(mapping: Callable[..., Any]) -> str:

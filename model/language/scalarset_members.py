@@ -19,7 +19,7 @@ def no_order(of: str) -> tuple[str, str]:
     """The error for an operator that members of a scalarset do not have: what is wrong, and what to write instead."""
     return (
         f"{of}s have no order and no arithmetic",
-        f"compare {of}s with == and !=, or keep what is ordered in a number beside them",
+        f"compare {of}s with == and !=, or keep their order in a separate number",
     )
 
 
@@ -36,7 +36,7 @@ class BrokerId:
     of: str
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise mistake(f"{self!r} gets another {name}", "parameters are not changed: assign a variable of the state")
+        raise mistake(f"{name} of {self!r} is assigned", "parameters cannot be changed; assign a variable of the state")
 
     def __eq__(self, other: object) -> Any:
         if isinstance(other, BrokerId):

@@ -50,7 +50,7 @@ def refuse_conflicts(model: AtSettings) -> None:
     for found in _declared(model, Conflict):
         if found.where(model):
             values = " and ".join(f"{name}={said(getattr(model, name))}" for name in found.settings)
-            raise UnknownName(f"{values} do not go together: {found.why}")
+            raise UnknownName(f"{values} cannot be combined: {found.why}")
 
 
 def inert_settings(model: AtSettings) -> dict[str, str]:

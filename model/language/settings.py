@@ -58,7 +58,7 @@ class Setting:
     def checked(self, value: Any) -> int | bool | str:
         """The value, if the setting allows this value; raises `UnknownName` otherwise."""
         if type(value) is not type(self.default) or not self.allows(value):
-            raise UnknownName(f"setting {self.name} is {self.domain}, not {value!r}")
+            raise UnknownName(f"setting {self.name} must be {self.domain}, not {value!r}")
         found: int | bool | str = value
         return found
 
@@ -77,7 +77,7 @@ class Setting:
             try:
                 return self.checked(int(text))
             except ValueError:
-                raise UnknownName(f"setting {self.name} is {self.domain}, not {text!r}") from None
+                raise UnknownName(f"setting {self.name} must be {self.domain}, not {text!r}") from None
         return self.checked(text)
 
     def with_default(self, default: int | bool | str) -> Any:
@@ -93,7 +93,7 @@ class Setting:
             return "true or false"
         low = "" if self.at_least is None else f" from {self.at_least}"
         high = " up" if self.at_most is None else f" to {self.at_most}"
-        return f"a whole number{low}{high}" if low or self.at_most is not None else "a whole number"
+        return f"an integer{low}{high}" if low or self.at_most is not None else "an integer"
 
 
 def setting(
@@ -127,7 +127,8 @@ def budget(default: int = 0, *, at_most: int, meaning: str) -> Any:
             return False
         if found.name not in m.domains:
             raise ModelError(
-                f"{type(m).__name__} has the budget {found.name} but no variable {found.name}; add one that counts"
+                f"{type(m).__name__} has the budget {found.name} but no variable {found.name}; add a "
+                "variable that counts"
             )
         return getattr(s, found.name) == allowed
 
@@ -140,20 +141,20 @@ def _proper(given: Setting) -> Setting:
     default, choices = given.default, given.choices
     ends = [end for end in (given.at_least, given.at_most) if end is not None]
     if not isinstance(default, int | str):
-        raise mistake(f"a setting of {default!r}", "give a whole number, True, False or a text")
+        raise mistake(f"a setting of {default!r}", "use an integer, True, False or a string")
     if ends and not isinstance(default, int):
-        raise mistake(f"a setting of {default!r} with ends", "give a number, or choices")
+        raise mistake(f"a setting of {default!r} with bounds", "use a number, or choices")
     for end in ends:
         if not isinstance(end, int) or isinstance(end, bool):
-            raise mistake(f"a setting that ends at {end!r}", "give a whole number")
+            raise mistake(f"a setting bounded by {end!r}", "write an integer")
     if choices is not None and not (isinstance(choices, tuple | list) and all(isinstance(x, str) for x in choices)):
-        raise mistake(f"a setting with the choices {choices!r}", "give a tuple of texts")
+        raise mistake(f"a setting with the choices {choices!r}", "use a tuple of strings")
     if not isinstance(given.meaning, str):
-        raise mistake(f"a setting with the meaning {given.meaning!r}", "say in a line of text what it is")
+        raise mistake(f"a setting with the meaning {given.meaning!r}", "describe it in one line of text")
     if given.counts is not None and not isinstance(given.counts, Broker):
         raise mistake(f"a setting that counts {given.counts!r}", "write counts=broker")
     if not given.allows(default):
-        raise mistake(f"a setting of {default!r} that is {given.domain}", "give a default that it can have")
+        raise mistake(f"a setting of {default!r} with the domain {given.domain}", "use a default in the domain")
     return given
 
 
@@ -196,9 +197,9 @@ def check_profiles(cls: type[AtSettings]) -> None:
     for name, profile in cls.__dict__.get("profiles", {}).items():
         where = f"{cls.__name__}.profiles: {name}"
         if name == BARE:
-            raise ModelError(f"{where} is what the settings are by default; choose another name")
+            raise ModelError(f"{where} is the name of the default settings; choose another name")
         if not _is_profile(profile):
-            raise ModelError(f"{where} is not a profile; write ({{setting: value, ...}}, 'a sentence in one line')")
+            raise ModelError(f"{where} is not a profile; write ({{setting: value, ...}}, 'one line of text')")
         for setting, value in profile[0].items():
             if setting not in declared:
                 raise ModelError(f"{where}: there is no setting {setting!r}; {nearest(setting, declared)}")

@@ -117,7 +117,7 @@ class ConditionEvaluator:
             return of_all
         found = value()
         if not is_condition(found):
-            raise error_at(self.text, self.begin, f"{found!r} is no condition", "compare it with something")
+            raise error_at(self.text, self.begin, f"{found!r} is not a condition", "compare it with a value")
         return found if among is True else quantifiers.implies(among, found) if of_all else among & found
 
     def _choices(
@@ -143,7 +143,7 @@ class ConditionEvaluator:
         found = self._scalarsets()
         if len(found) != 1 and not self.m.brokers:
             names = " or ".join(f"in {name}" for name in found) or "in range(...) of a setting"
-            raise error_at(self.text, at, "the model has no brokers to go through", f"say what: {names}")
+            raise error_at(self.text, at, "the model has no brokers", f"write {names}")
         return next(iter(found.values())) if len(found) == 1 else self.m.brokers
 
     def _members_of(self, domain: Any) -> tuple[BrokerId, ...]:
@@ -155,24 +155,24 @@ class ConditionEvaluator:
         """The value of a part of the condition; `known` are the names that quantifiers bind."""
         found = self._raw(node, known)
         if not isinstance(found, (*VALUES, *LISTS)):
-            raise self._error(node, f"{ast.unparse(node)} is no value", "take what the state has, or call it")
+            raise self._error(node, f"{ast.unparse(node)} is not a value", "use a name of the state, or call it")
         return found
 
     def _raw(self, node: ast.expr, known: dict[str, Any]) -> Any:
         """Like `of`, but the result may also be the state, the model or a function."""
         self.steps += 1
         if self.steps > MOST:
-            raise self._error(node, f"more than {MOST:,} steps in one state", "go through fewer values")
+            raise self._error(node, f"more than {MOST:,} evaluation steps in one state", "quantify over fewer values")
         method = getattr(self, f"_{type(node).__name__.lower()}", None)
         if method is None:
-            what = f"there is no {type(node).__name__} in a condition"
+            what = f"{type(node).__name__} is not allowed in a condition"
             raise self._error(node, what, "write comparisons, and, or, not")
         try:
             return method(node, known)
         except ModelError:
             raise
         except (TypeError, ValueError, OverflowError, AttributeError, LookupError) as error:
-            raise self._error(node, " ".join(str(error).split()), "use values of one kind") from None
+            raise self._error(node, " ".join(str(error).split()), "use values of the same kind") from None
 
     def _error(self, node: ast.expr, what: str, remedy: str) -> ConditionSyntaxError:
         return error_at(self.text, self._column(node), what, remedy)
@@ -195,8 +195,8 @@ class ConditionEvaluator:
 
     def _constant(self, node: ast.Constant, known: dict[str, Any]) -> Any:
         if node.value is not None and type(node.value) not in (bool, int, str):
-            remedy = "write a number, True, False, a name in quotes or None"
-            raise self._error(node, f"{node.value!r} is no value of a state", remedy)
+            remedy = "write a number, True, False, None or a quoted name"
+            raise self._error(node, f"{node.value!r} is not a state value", remedy)
         return node.value
 
     def _name(self, node: ast.Name, known: dict[str, Any]) -> Any:
@@ -237,19 +237,19 @@ class ConditionEvaluator:
         if isinstance(of, TheState) and name not in self.m.domains:
             raise self._error(node, f"the state has no variable {name!r}", nearest(name, self.m.domains))
         if name.startswith("_") or not (isinstance(of, OfTheState | TheState) or of_model):
-            raise self._error(node, f"there is no .{name} here", "take what the state or the model has")
+            raise self._error(node, f".{name} does not exist here", "use a name of the state or of the model")
         if of_model and not hasattr(of, name):
             raise self._error(node, f"the model has no {name!r}", nearest(name, self.m.settings))
         record = isinstance(of, Undefined) or isinstance(_domain_of(of), Record)
         if isinstance(of, OfTheState) and not record and name not in WORDS:
-            raise self._error(node, f"there is no .{name} of {ast.unparse(node.value)}", nearest(name, WORDS))
+            raise self._error(node, f"{ast.unparse(node.value)} has no .{name}", nearest(name, WORDS))
         with self._at(node):
             return getattr(of, name)
 
     def _subscript(self, node: ast.Subscript, known: dict[str, Any]) -> Any:
         of, index = self.of(node.value, known), self.of(node.slice, known)
         if isinstance(of, LISTS) and type(index) is not int:
-            raise self._error(node, f"[{index!r}] of a list", "write a number that the state does not decide")
+            raise self._error(node, f"[{index!r}] of a list", "write a number that does not depend on the state")
         by = getattr(_domain_of(of), "index", None)
         if isinstance(by, Broker) and isinstance(node.slice, ast.Constant) and index in range(by.count):
             index = BrokerId(index, by.of)  # `log[0]`, as reports write it
@@ -274,13 +274,13 @@ class ConditionEvaluator:
                 )
                 return _not(inside) if isinstance(test, ast.NotIn) else inside
             if isinstance(left, LISTS) or isinstance(right, LISTS):
-                raise self._error(node, "a list is compared", "go through it: every(... for x in ...)")
+                raise self._error(node, "a list cannot be compared", "quantify over it: every(... for x in ...)")
             return COMPARED[type(test)](left, right)
 
     def _condition(self, node: ast.expr, known: dict[str, Any]) -> Any:
         found = self.of(node, known)
         if not is_condition(found):
-            raise self._error(node, f"{ast.unparse(node)} is no condition", "compare it with something")
+            raise self._error(node, f"{ast.unparse(node)} is not a condition", "compare it with a value")
         return found
 
     def _boolop(self, node: ast.BoolOp, known: dict[str, Any]) -> Any:
@@ -303,18 +303,18 @@ class ConditionEvaluator:
     def _binop(self, node: ast.BinOp, known: dict[str, Any]) -> Any:
         left, right = self.of(node.left, known), self.of(node.right, known)
         if type(node.op) not in COMBINED:
-            raise self._error(node, "there is no such operator", f"{WRITE}, and, or, not")
+            raise self._error(node, "this operator is not supported", f"{WRITE}, and, or, not")
         return self._sum(node, type(node.op), left, right)
 
     def _sum(self, node: ast.expr, operator_: type[ast.operator], left: Any, right: Any) -> Any:
         operation, plain = COMBINED[operator_]
         for x in (left, right):
             if not isinstance(x, (OfTheState, *plain)) or isinstance(x, bool):
-                raise self._error(node, f"{x!r} cannot be combined so", WRITE)
+                raise self._error(node, f"{x!r} cannot be combined like this", WRITE)
         with self._at(node):
             found = operation(left, right)
         if isinstance(found, int) and abs(found) > LARGEST:
-            raise self._error(node, "more than 63 bits hold", "compute with smaller numbers")
+            raise self._error(node, "more than fits in 63 bits", "use smaller numbers")
         return found
 
     def _ifexp(self, node: ast.IfExp, known: dict[str, Any]) -> Any:
@@ -328,19 +328,21 @@ class ConditionEvaluator:
     def _set(self, node: ast.Set, known: dict[str, Any]) -> Any:
         members = [self.of(x, known) for x in node.elts]
         if not all(isinstance(x, BrokerId) for x in members):
-            raise self._error(node, "a set in braces has brokers alone", "write {b}, or .including(...) of a set")
+            raise self._error(
+                node, "a set in braces can contain only brokers", "write {b}, or .including(...) of a set"
+            )
         return frozenset(members)
 
     def _call(self, node: ast.Call, known: dict[str, Any]) -> Any:
         if node.keywords or any(isinstance(x, ast.Starred) for x in node.args):
-            raise self._error(node, "a call with names or a star", "give each value in its place")
+            raise self._error(node, "a call with keyword or starred arguments", "use positional arguments")
         if isinstance(node.func, ast.Name) and node.func.id in QUANTIFIERS:
             return self._quantifier(node, node.func.id, known)
         function = self._function(node.func, known)
         values = [self._raw(x, known) for x in node.args]
         for x, given in zip(values, node.args, strict=True):
             if not isinstance(x, (*VALUES, *LISTS, TheState)):
-                raise self._error(given, f"{ast.unparse(given)} is no value", "take what the state has, or call it")
+                raise self._error(given, f"{ast.unparse(given)} is not a value", "use a name of the state, or call it")
         with self._at(node):
             return function(*values)
 
@@ -353,12 +355,12 @@ class ConditionEvaluator:
             with self._at(node):
                 found()
         if not callable(found) or isinstance(found, type | TheState):
-            raise self._error(node, "what is called is no function", "write it without brackets")
+            raise self._error(node, "the called value is not a function", "write it without parentheses")
         return found  # type: ignore[no-any-return]
 
     def _quantifier(self, node: ast.Call, word: str, known: dict[str, Any]) -> Any:
         if len(node.args) != 1 or not isinstance(node.args[0], ast.GeneratorExp):
-            raise self._error(node, "a quantifier needs what it is about", "write every(... for b in brokers)")
+            raise self._error(node, "a quantifier needs a variable", "write every(... for b in brokers)")
         fold, given = QUANTIFIERS[word], node.args[0]
         with self._at(node):
             return fold(self._generated(given, 0, known, fold is quantifiers.every, True))
@@ -390,8 +392,8 @@ class ConditionEvaluator:
             with self._at(node):
                 return [(b, values.has(b)) for b in self._members_of(_domain_of(values))]
         if not isinstance(values, LISTS) or values[LONGEST:]:
-            what = f"{ast.unparse(node)} has no members to go through"
-            raise self._error(node, what, "write brokers, a set of brokers, or range(...) of a setting")
+            what = f"{ast.unparse(node)} cannot be iterated over"
+            raise self._error(node, what, "use brokers, a set of brokers, or range(...) of a setting")
         return [(x, True) for x in values]
 
 
@@ -433,10 +435,10 @@ def text_condition(text: str) -> Callable[[Any, Any], Any]:
     def holds(m: Any, s: Any) -> Any:
         answer = _computed(text, condition, m, s)
         if not is_condition(answer):
-            raise error_at(text, 0, f"{answer!r} is no condition", "compare it with something")
+            raise error_at(text, 0, f"{answer!r} is not a condition", "compare it with a value")
         return answer
 
-    holds.__doc__ = "A condition that is asked as text."
+    holds.__doc__ = "A condition given as text."
     return decorator_for("invariant")(holds)
 
 
@@ -449,4 +451,4 @@ def _computed(text: str, condition: Condition, m: Any, s: Any) -> Any:
     try:
         return ConditionEvaluator(text, m, s).value(condition, {})
     except RecursionError:
-        raise error_at(text, 0, "it is nested too deeply", "write it with fewer brackets") from None
+        raise error_at(text, 0, "it is nested too deeply", "use fewer parentheses") from None

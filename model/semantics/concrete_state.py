@@ -120,7 +120,7 @@ class ConcreteState(TheState):
         held = self._held(of)
         least = next((value for value in range(1, of.high + 1) if value not in held), None)
         if least is None:
-            return Undefined(f"a fresh identity of {of.high + 1}, when none is left", of)
+            return Undefined(f"no fresh identity of {of.high + 1} is left", of)
         return PlainIdentity(least, of)
 
     def used_up(self, domain: Domain) -> PlainFlag:
@@ -151,7 +151,7 @@ class ConcreteState(TheState):
             if written[0] == path[0] and overlap(written, path):
                 raise mistake(
                     f"{path[0]} is read after it was assigned",
-                    "every read is of the state before the action: read it into a name first",
+                    "reads refer to the state before the action; read it into a local name first",
                 )
         if self._notes is not None:
             self._notes[tuple(x.position if isinstance(x, Index) else x for x in path)] = None
@@ -314,7 +314,7 @@ def initial_states(model: Model) -> list[State]:
     if not states:
         where = ", ".join(refused) or line_of(type(model).initial)
         raise ModelError(
-            f"{where}: initial requires what is false, so there is no initial state; assign what must hold"
+            f"{where}: initial requires something false, so there is no initial state; assign values instead"
         )
     return states
 

@@ -114,7 +114,7 @@ class Undefined(OfTheState):
 
     def _assign(self) -> None:
         if self._place is None:
-            raise mistake("a change of a value that is not in the state", "change it through s, where it is kept")
+            raise mistake("a value outside the state is changed", "change it through s")
         state, path = self._place
         state._write(path, ANY_NUMBER, self)
 
@@ -417,13 +417,13 @@ def require_alike(one: Any, other: Any) -> None:
     """Raises `ModelError` where two operands are of different scalarsets."""
     mine, theirs = scalarset_of(one), scalarset_of(other)
     if mine is not None and theirs is not None and mine != theirs:
-        raise mistake(f"{other!r} is of the {theirs}s", f"use one of the {mine}s")
+        raise mistake(f"{other!r} belongs to the {theirs}s", f"use one of the {mine}s")
 
 
 def require_of(of: str, operand: Any) -> None:
     """Raises `ModelError` where an operand is of another scalarset than `of`."""
     if scalarset_of(operand) not in (of, None):
-        raise mistake(f"{operand!r} is of the {scalarset_of(operand)}s", f"use one of the {of}s")
+        raise mistake(f"{operand!r} belongs to the {scalarset_of(operand)}s", f"use one of the {of}s")
 
 
 def only(broker: Any) -> frozenset[int]:
@@ -455,7 +455,7 @@ class Part(OfTheState):
 
     def _assign(self, value: Any, key: Path = (), domain: Domain | None = None) -> None:
         if self._state is None:
-            raise mistake("a change of a value that is not in the state", "change it through s, where it is kept")
+            raise mistake("a value outside the state is changed", "change it through s")
         self._state._write((*self._path, *key), domain or self._domain, value)
 
     def _change(self, operand: Any, value: Callable[[], Value]) -> None:
@@ -588,7 +588,7 @@ class PlainSequence(Part):
         if isinstance(x, Undefined):
             return x._of(ANY_NUMBER)
         if x not in value:
-            return Undefined(f"the offset of {self._domain.element.text(x)}, which is not in the sequence")
+            return Undefined(f"offset of {self._domain.element.text(x)}, which is not in the sequence")
         return PlainNumber(value.index(x), ANY_NUMBER)
 
     def is_prefix_of(self, other: Any) -> Any:
@@ -600,7 +600,7 @@ class PlainSequence(Part):
         if isinstance(where, Undefined):
             return where._of(self._domain)
         if not 0 <= where < len(value):
-            return Undefined(f"the removal at offset {where} of a sequence of length {len(value)}", self._domain)
+            return Undefined(f"removal at offset {where} of a sequence of length {len(value)}", self._domain)
         return PlainSequence(self._domain, (*value[:where], *value[where + 1 :]), None, ())
 
     def appended(self, element: Any) -> Any:
@@ -608,7 +608,7 @@ class PlainSequence(Part):
         if isinstance(x, Undefined):
             return x._of(self._domain)
         if len(self._plain) == self._domain.capacity:
-            return Undefined(f"an append to a full sequence of {self._domain.capacity} elements")
+            return Undefined(f"append to a full sequence of {self._domain.capacity} elements")
         return PlainSequence(self._domain, (*self._plain, x), None, ())
 
     def truncated(self, length: Any) -> Any:
@@ -616,12 +616,12 @@ class PlainSequence(Part):
         if isinstance(kept, Undefined):
             return kept._of(self._domain)
         if not 0 <= kept <= len(self._plain):
-            return Undefined(f"a truncation to {kept} of a sequence of length {len(self._plain)}")
+            return Undefined(f"truncation to {kept} of a sequence of length {len(self._plain)}")
         return PlainSequence(self._domain, self._plain[:kept], None, ())
 
     def without_first(self) -> Any:
         if not self._plain:
-            return Undefined("the first element of an empty sequence is removed")
+            return Undefined("removal of the first element of an empty sequence")
         return PlainSequence(self._domain, self._plain[1:], None, ())
 
     def append(self, element: Any) -> None:
@@ -670,13 +670,13 @@ class PlainBag(Part):
     def put(self, element: Any) -> None:
         x, value = stored(self._domain.element, element), self._plain
         if not isinstance(x, Undefined) and len(value) == self._domain.capacity:
-            x = Undefined(f"something put into a full bag of {self._domain.capacity} elements")
+            x = Undefined(f"element added to a full bag of {self._domain.capacity} elements")
         self._change(x, lambda: self._domain.of((*value, x)))
 
     def take(self, element: Any) -> None:
         x, value = stored(self._domain.element, element), self._plain
         if not isinstance(x, Undefined) and x not in value:
-            x = Undefined(f"{self._domain.element.text(x)} taken, which is not in the bag")
+            x = Undefined(f"{self._domain.element.text(x)} removed, which is not in the bag")
         self._change(x, lambda: (*value[: value.index(x)], *value[value.index(x) + 1 :]))
 
     @property
@@ -705,7 +705,7 @@ class PlainChannel(Part):
     @property
     def head(self) -> Any:
         if not self._plain:
-            return Undefined("the head of an empty channel", self._domain.element)
+            return Undefined("head of an empty channel", self._domain.element)
         return self._line.first
 
     @property
@@ -726,12 +726,12 @@ class PlainChannel(Part):
     def put(self, element: Any) -> None:
         x, value = stored(self._domain.element, element), self._plain
         if not isinstance(x, Undefined) and len(value) == self._domain.capacity:
-            x = Undefined(f"something put into a full channel of {self._domain.capacity} elements")
+            x = Undefined(f"element added to a full channel of {self._domain.capacity} elements")
         self._change(x, lambda: (*value, x))
 
     def take(self) -> None:
         value = self._plain
-        x = None if value else Undefined("something taken from an empty channel")
+        x = None if value else Undefined("element taken from an empty channel")
         self._change(x, lambda: value[1:])
 
 
@@ -836,7 +836,7 @@ def plain_value(operand: Any, domain: Domain | None = None) -> Value:
     if kind is BrokerId:
         return operand.number
     if kind is PlainIdentity:
-        raise mistake(f"{Identity.operators[0]}, and are no index", Identity.operators[1])
+        raise mistake(f"{Identity.operators[0]}, and cannot be an index", Identity.operators[1])
     if isinstance(operand, SCALAR):
         return operand.value
     if isinstance(operand, Part):
@@ -856,7 +856,7 @@ def identity_value(domain: Identity, operand: Any) -> Any:
         return operand.value
     if type(operand) is int and operand == 0:
         return 0
-    raise mistake(f"{operand!r} where an identity is wanted", f"use {domain}")
+    raise mistake(f"{operand!r} where an identity is required", f"use {domain}")
 
 
 def stored(domain: Domain, value: Any) -> Any:

@@ -12,13 +12,13 @@ from functools import singledispatchmethod
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
 
-CHANCE: Final = "{} gives something else each time; let a parameter of the action choose: all are explored"
-OUTSIDE: Final = "{} reads or writes what is not of the model; make it a setting, or a variable of the state"
-BESIDE: Final = "{} runs beside the step; write it as an action of its own, or call it here"
-HIDDEN: Final = "{} hides from the language what is done; write it out"
-BY_TYPE: Final = "{} chooses by the Python type of what it is given; write a function for each case"
-CONTEXT: Final = "{} outlives the step; keep it in a variable of the state"
-ITERATOR: Final = "{} is an iterator, and where it stands outlives the step; make it in the function that uses it"
+CHANCE: Final = "{} differs from run to run; use a parameter of the action, whose values are all explored"
+OUTSIDE: Final = "{} reads or writes something outside the model; use a setting or a variable of the state"
+BESIDE: Final = "{} runs outside the step; write a separate action, or call it here"
+HIDDEN: Final = "{} hides the operation from the language; write it out"
+BY_TYPE: Final = "{} dispatches on the Python type of its argument; write one function for each case"
+CONTEXT: Final = "{} survives the step; keep it in a variable of the state"
+ITERATOR: Final = "{} is an iterator, whose position survives the step; create it in the function that uses it"
 
 MODULES: Final = {
     **dict.fromkeys(("random", "_random", "numpy.random", "secrets", "time", "uuid", "datetime"), CHANCE),

@@ -198,19 +198,19 @@ def is_(a: Any, b: Any) -> bool:
             continue
         if isinstance(one, OfTheState) and (other is not None or one._may_be_none()):
             remedy = "write .is_none, or == none" if other is None or isinstance(other, NoBroker) else "write =="
-            raise mistake(f"`is` on the state{one._shown()}", remedy)
+            raise mistake(f"`is` applied to the state{one._shown()}", remedy)
         if isinstance(one, NoBroker) and other is None:
             raise mistake("an optional parameter is never None", "write `is none`, or == none")
     return a is b
 
 
 def chained(value: Any) -> None:
-    raise mistake("`is` in a chain of comparisons", "write one comparison at a time")
+    raise mistake("`is` in a chained comparison", "write one comparison at a time")
 
 
 def _combined(a: Any, b: Any, sign: str) -> None:
     if is_running() and isinstance(a, int) and isinstance(b, int) and isinstance(a, bool) != isinstance(b, bool):
-        raise mistake(f"{a} {sign} {b} is computed before it is compared", f"write (...) {sign} (...)")
+        raise mistake(f"{a} {sign} {b} is evaluated before the comparison", f"write (...) {sign} (...)")
 
 
 def and_(a: Any, b: Any) -> Any:
@@ -225,7 +225,7 @@ def or_(a: Any, b: Any) -> Any:
 
 def inverted(value: Any) -> Any:
     if is_running() and isinstance(value, bool):
-        raise mistake(f"~ of the Python bool {value} is {~int(value)}", "write `not` for what parameters decide")
+        raise mistake(f"~ of the Python bool {value} is {~int(value)}", "write `not` for conditions on parameters only")
     return value
 
 
@@ -238,7 +238,7 @@ def run(value: Any) -> Any:
     if is_running() and (
         inspect.isgenerator(value) or inspect.isawaitable(value) or isinstance(value, map | filter | zip)
     ):
-        raise mistake(f"a {type(value).__name__} that nobody runs", "write a loop")
+        raise mistake(f"a {type(value).__name__} that is never run", "write a loop")
     return value
 
 
@@ -248,10 +248,10 @@ def used(value: Any) -> Any:
     for x in parts(value):
         if isinstance(x, OfTheState):
             who = modellers_frame().f_code.co_name
-            what = f"{who} computes a value of the state and does not use it{x._shown()}"
+            what = f"{who} computes a value of the state but does not use it{x._shown()}"
             raise mistake(what, "return it, assign it, or require it")
     if inspect.isroutine(value):
-        raise mistake(f"the method {value.__name__} is named and not called", "call it")
+        raise mistake(f"the method {value.__name__} is named but not called", "call it")
     return run(value)
 
 
@@ -259,7 +259,7 @@ def matched(value: Any) -> Any:
     for x in parts(value):
         if isinstance(x, OfTheState):
             raise mistake(
-                f"`match` on the state{x._shown()}", "write when(condition, a, b), or an action for each case"
+                f"`match` applied to the state{x._shown()}", "write when(condition, a, b), or an action for each case"
             )
     return value
 
@@ -280,22 +280,22 @@ def parts(value: Any, depth: int = 4) -> list[Any]:
 def typed(value: Any) -> Any:
     if isinstance(value, OfTheState | TheState):
         shown = value._shown() if isinstance(value, OfTheState) else ""
-        raise mistake(f"the Python type of a value of the state{shown}", "its domain says what it can be")
+        raise mistake(f"the Python type of a state value is tested{shown}", "its domain says which values it can have")
     return value
 
 
 def own(value: Any, name: str) -> Any:
     if isinstance(value, TheState) and name.startswith("_"):
-        raise mistake(f"s.{name} is not of the model", "read and assign variables")
+        raise mistake(f"s.{name} is not a variable of the model", "read and assign variables")
     return value
 
 
 def decided(value: Any) -> Any:
     method = isinstance(value, MethodType | BuiltinMethodType) and not isinstance(value.__self__, ModuleType)
     if method and is_running():
-        raise mistake(f"the method {value.__name__} decides a branch and is not called", "call it")
+        raise mistake(f"the method {value.__name__} is used as a condition but not called", "call it")
     if is_running() and inspect.isgenerator(value):
-        raise mistake("a generator decides a branch, and is always true", "write any(...) or all(...)")
+        raise mistake("a generator is used as a condition, and is always true", "write any(...) or all(...)")
     return value
 
 
@@ -308,12 +308,12 @@ def ordered(values: Any) -> Any:
 
 def unread(value: Any, name: str) -> Any:
     if is_running():
-        raise mistake(f"{name} is assigned and never read", f"to change the state write s.{name} = ...")
+        raise mistake(f"{name} is assigned but never read", f"to change the state write s.{name} = ...")
     return value
 
 
 def certain(value: Any) -> None:
-    raise mistake("assert of a tuple is always true", "take the brackets away")
+    raise mistake("an assert of a tuple is always true", "remove the parentheses")
 
 
 def looks(more: int) -> None:
@@ -322,7 +322,7 @@ def looks(more: int) -> None:
 
 def global_(*names: str) -> None:
     if is_running():
-        raise mistake(f"global {', '.join(names)} outlives the step", KEPT)
+        raise mistake(f"global {', '.join(names)} survives the step", KEPT)
 
 
 # --- functions of Python that bypass the language -------------------------------------------------------------------
@@ -337,7 +337,7 @@ def _of_others(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def asked(value: Any, *others: Any) -> Any:
         if isinstance(value, OfTheState | TheState):
-            raise mistake(f"object.{function.__name__} goes around the language", "write s.name = value")
+            raise mistake(f"object.{function.__name__} bypasses the language", "write s.name = value")
         return function(value, *others)
 
     return asked
@@ -353,19 +353,19 @@ def _getattr(value: Any, name: str, *default: Any) -> Any:
 
 def _attrgetter(*names: str) -> Any:
     if any(part in CONCEALED or part.startswith("_") for name in names for part in name.split(".")):
-        raise mistake(f"attrgetter of {', '.join(names)} asks nobody", "write it out")
+        raise mistake(f"attrgetter of {', '.join(names)} is not checked", "write it out")
     return operator.attrgetter(*names)
 
 
 def _hash(value: Any) -> int:
     if isinstance(value, OfTheState | int | BrokerId | NoBroker):
         return hash(value)
-    raise mistake("hash(...) gives something else each time", "compare with ==")
+    raise mistake("hash(...) may differ from run to run", "compare with ==")
 
 
 def _id(value: Any) -> int:
     typed(value)
-    raise mistake("id(...) gives something else each time", "compare with ==")
+    raise mistake("id(...) may differ from run to run", "compare with ==")
 
 
 GUARDED: Final[dict[int, Callable[..., Any]]] = {

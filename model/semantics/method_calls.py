@@ -324,7 +324,10 @@ def _unasked(code: CodeType) -> tuple[str, str] | None:
         return None
     why, remedy = "whose source cannot be read", "keep the model in a file"
     if linecache.getlines(code.co_filename):
-        why, remedy = "that is not as its file says", "pytest changes what has an `assert`: keep it in another file"
+        why, remedy = (
+            "that differs from its source file",
+            ("pytest rewrites functions with `assert`; move it to another file"),
+        )
     for instruction in (x for one in codes(code) for x in dis.get_instructions(one)):
         if instruction.opname == "IS_OP" or instruction.opname.endswith(("IF_NONE", "IF_NOT_NONE")):
             return f"`is` in a function {why}", remedy

@@ -95,7 +95,7 @@ def complete(back_end: str, rows: Mapping[str, Row]) -> dict[str, Row]:
     if missing:
         raise NotImplementedError(f"{back_end} lacks the operator {', '.join(sorted(missing))}; add it to the table")
     if unknown:
-        raise NotImplementedError(f"{back_end} has {', '.join(sorted(unknown))}, which is no operator; remove it")
+        raise NotImplementedError(f"{back_end} has {', '.join(sorted(unknown))}, which is not an operator; remove it")
     return dict(rows)
 
 

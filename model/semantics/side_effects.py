@@ -38,7 +38,7 @@ def no_side_effects(method: Callable[..., Any], what: str, model: Any) -> Iterat
         after |= _around(function, whole)
     for place in {**after, **watched.before}:
         if watched.before.get(place) != after.get(place):
-            raise mistake_in(method, f"{what} changes {place[1]}, which outlives the step", SIDE_EFFECT)
+            raise mistake_in(method, f"{what} changes {place[1]}, which survives the step", SIDE_EFFECT)
 
 
 class _Watched:

@@ -127,7 +127,7 @@ class SymbolicState(TheState):
         # Functions are compared, not names: an override of an action may ask about the overridden method.
         function = getattr(method, "__func__", method)
         if function in self._enabling:
-            raise mistake(f"{method.__name__} asks whether it is itself enabled", "ask about another action")
+            raise mistake(f"{method.__name__} tests whether it is itself enabled", "use another action")
         if method not in self._guards:
             self._guards[method] = self._guards_of(method, function)
         return _some(self._guards[method])
@@ -176,7 +176,7 @@ class SymbolicState(TheState):
         if leaf in self._updates:
             raise mistake(
                 f"{self._leaves[leaf].path} is read after it was assigned",
-                "every read is of the state before the action: read it into a name first",
+                "reads refer to the state before the action; read it into a local name first",
             )
         return e.leaf(self._leaves[leaf]) if self._nodes is None else self._nodes[leaf]
 
@@ -224,7 +224,7 @@ def trace(
     sheet = _Sheet(model, variables, leaves)
     actions = model.actions()
     if not actions:
-        raise ModelError(f"model {model.name()} has no action; mark a method with @action")
+        raise ModelError(f"model {model.name()} has no action; decorate a method with @action")
     instances = {name: sheet.transitions(name, method) for name, method in actions.items()}
     every = [t for found in instances.values() for t in found]
     impossible = {t.label: t for t in every if t.guard is FALSE and t.failure is FALSE}
@@ -255,8 +255,8 @@ def _require_counted(model: Model, initial: tuple[tuple[int, ...], ...], constra
     if all(false):
         names = sorted({name for names in false for name in names})
         method = model.predicates("constraint")[names[0]]
-        what = f"no initial state is within constraint {', '.join(names)}, so nothing would be explored"
-        raise mistake_in(method, what, "let one in")
+        what = f"no initial state satisfies constraint {', '.join(names)}, so nothing would be explored"
+        raise mistake_in(method, what, "weaken the constraint")
 
 
 def with_predicates(model: Model, system: TransitionSystem, invariants: dict[str, Invariant]) -> TransitionSystem:
@@ -351,8 +351,8 @@ def questions_through(
     """
     for name, method in properties.items():
         if kind_of(method) == "eventually_never":
-            what = f"property {name} is about actions of {specification.name()}, which no model takes"
-            raise UnknownName(f"{what}; ask for one that is about its states")
+            what = f"property {name} is about actions of {specification.name()}, which are not actions of the model"
+            raise UnknownName(f"{what}; choose one about its states")
     sheet = _Sheet(specification, *layout(specification), nodes)
     return tuple(q for name, asked in sorted(properties.items()) for q in sheet.questions(name, asked))
 
@@ -384,7 +384,7 @@ class _Sheet:
                     found.append(self.transition(name, spec, choice, s))
                     guards.append(s._guard)
         if found and not effect:
-            raise ModelError(f"{line_of(method)}: action {name} has no effect; assign something, or take it away")
+            raise ModelError(f"{line_of(method)}: action {name} has no effect; assign something, or remove it")
         self._guards[MethodType(method, self.model)] = guards
         return found
 

@@ -148,7 +148,7 @@ class ReplicatedLog(Model):
     def committed_is_shown(self, s: Any) -> Any:
         """In the end readers are told of all committed records."""
         if self.end_offsets == "untold":
-            raise UnknownName("property committed-is-shown is about what readers are told; end_offsets is untold")
+            raise UnknownName("property committed-is-shown is about what readers learn; end_offsets is untold")
 
         def says(p: int) -> Any:
             behind = s.shown[p] < s.committed[p].length

@@ -27,7 +27,7 @@ REFUSED = (
     "has no effect",
     "is read after it was assigned",
     "initial: ",
-    "no initial state is within",
+    "no initial state satisfies",
 )
 """Mistakes that a random model may make."""
 

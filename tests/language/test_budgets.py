@@ -62,14 +62,14 @@ def test_a_budget_of_nothing_needs_no_variable_and_is_not_explored() -> None:
 
 def test_a_budget_is_from_zero_to_what_it_allows_at_most() -> None:
     for wrong in (-1, 4):
-        with pytest.raises(UnknownName, match="setting switches is"):
+        with pytest.raises(UnknownName, match="setting switches must be"):
             Lamp(switches=wrong)
 
 
 def test_each_model_has_its_own() -> None:
     assert (Lamp().switches, SwitchedOnce().switches) == (0, 1)
     assert check(SwitchedOnce, invariants=[]).bound("switches") == "bound hit"
-    with pytest.raises(UnknownName, match="setting switches is"):
+    with pytest.raises(UnknownName, match="setting switches must be"):
         SwitchedOnce(switches=2)
 
 
@@ -88,5 +88,7 @@ class Uncounted(Lamp):
 @pytest.mark.parametrize("engine", ["reference", "local"])
 def test_a_budget_that_nobody_counts_is_refused_by_its_name(engine: str) -> None:
     assert check(Uncounted, invariants=[], engine=engine).distinct == 2
-    with pytest.raises(ModelError, match=r"^Uncounted has the budget switches but no variable switches; add one"):
+    with pytest.raises(
+        ModelError, match=r"^Uncounted has the budget switches but no variable switches; add a variable"
+    ):
         check(Uncounted, {"switches": 1}, invariants=[], engine=engine)

@@ -63,8 +63,8 @@ class Inert(Lagging):
 
 def test_a_setting_can_have_another_default() -> None:
     assert (Slower().lag, Slower(lag=3).lag, Lagging().lag) == (2, 3, 1)
-    assert Slower.declared_settings()["lag"].domain == "a whole number from 0 to 3"
-    with pytest.raises(UnknownName, match="setting lag is a whole number from 0 to 3, not 7"):
+    assert Slower.declared_settings()["lag"].domain == "an integer from 0 to 3"
+    with pytest.raises(UnknownName, match="setting lag must be an integer from 0 to 3, not 7"):
         Lagging.lag.with_default(7)
 
 
@@ -79,7 +79,7 @@ def test_a_value_in_place_of_a_setting_fixes_it(cls: type[Model], value: int) ->
 def test_a_fixed_value_is_one_that_the_setting_can_have() -> None:
     with pytest.raises(ModelError) as caught:
         type("Wrong", (Lagging,), {"lag": 4})
-    assert str(caught.value) == "Wrong.lag has a fixed value, but setting lag is a whole number from 0 to 3, not 4"
+    assert str(caught.value) == ("Wrong.lag has a fixed value, but setting lag must be an integer from 0 to 3, not 4")
 
 
 def test_a_setting_that_was_fixed_may_be_declared_again() -> None:

@@ -181,6 +181,6 @@ def test_a_set_of_messages_over_a_large_domain_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         _ = messages(number(0, 5000)).first
     assert str(caught.value) == (
-        "a set of messages over a number from 0 to 5000 has more than 4096 possible elements, "
-        "each a bit of the state; use fewer values or per(index, record)"
+        "a set of messages over a number from 0 to 5000 has more than 4096 possible elements, and each "
+        "is a bit of the state; use fewer values or per(index, record)"
     )

@@ -41,22 +41,22 @@ MISTAKES = {
     "arithmetic": ("s.v = s.v + 1", NO_NUMBER),
     "arithmetic from a number": ("s.n = minimum(s.n + s.v, 1)", ("is combined with", NO_NUMBER)),
     "the least": ("s.v = minimum(s.v, s.told.first)", NO_NUMBER),
-    "an index": ("s.end[s.v] = 1", ("index by a broker", "are no index")),
-    "an offset": ("s.require(s.log.at(s.v) == 1)", ("is combined with", "are no index")),
+    "an index": ("s.end[s.v] = 1", ("index by a broker", "cannot be an index")),
+    "an offset": ("s.require(s.log.at(s.v) == 1)", ("is combined with", "cannot be an index")),
     "a number": ("s.n = s.v", ("store a number", NO_NUMBER)),
-    "a number compared": ("s.require(s.v == s.n)", ("is combined with", "where an identity is wanted")),
-    "compared with a number": ("s.require(s.n == s.v)", ("is combined with", "are no index")),
-    "a literal": ("s.v = 2", ("2 is not an identity of 3", "2 where an identity is wanted")),
-    "a literal compared": ("s.require(s.v == 2)", ("is combined with 2", "2 where an identity is wanted")),
-    "true": ("s.v = False", ("False is not an identity of 3", "False where an identity is wanted")),
-    "another domain": ("s.v = s.w", ("identity of 4", "where an identity is wanted")),
-    "another domain compared": ("s.require(s.v == s.w)", ("identity of 4", "where an identity is wanted")),
-    "fresh of another": ("s.v = s.fresh(identity(4))", ("identity of 4", "where an identity is wanted")),
+    "a number compared": ("s.require(s.v == s.n)", ("is combined with", "where an identity is required")),
+    "compared with a number": ("s.require(s.n == s.v)", ("is combined with", "cannot be an index")),
+    "a literal": ("s.v = 2", ("2 is not an identity of 3", "2 where an identity is required")),
+    "a literal compared": ("s.require(s.v == 2)", ("is combined with 2", "2 where an identity is required")),
+    "true": ("s.v = False", ("False is not an identity of 3", "False where an identity is required")),
+    "another domain": ("s.v = s.w", ("identity of 4", "where an identity is required")),
+    "another domain compared": ("s.require(s.v == s.w)", ("identity of 4", "where an identity is required")),
+    "fresh of another": ("s.v = s.fresh(identity(4))", ("identity of 4", "where an identity is required")),
     "fresh of numbers": ("s.n = s.fresh(number(0, 3))", "s.fresh(a number from 0 to 3)"),
-    "fresh by name": ("s.v = s.fresh('v')", "s.fresh(v); write s.fresh(domain) of an identity(n)"),
+    "fresh by name": ("s.v = s.fresh('v')", "s.fresh(v); write s.fresh(domain) with an identity(n)"),
     "used up of numbers": ("s.require(s.used_up(number(0, 3)))", "s.used_up(a number from 0 to 3)"),
-    "fresh twice": ("s.v = s.fresh(identity(3)); s.told = [s.fresh(identity(3))]", "s.fresh is asked twice in a step"),
-    "fresh, and not used": ("s.fresh(identity(3))", "and does not use it"),
+    "fresh twice": ("s.v = s.fresh(identity(3)); s.told = [s.fresh(identity(3))]", "s.fresh is used twice in a step"),
+    "fresh, and not used": ("s.fresh(identity(3))", "but does not use it"),
     "after an assignment": ("s.v = 0; s.told.append(s.fresh(identity(3)))", "v is read after it was assigned"),
     "after an append": ("s.told.append(s.v); s.v = s.fresh(identity(3))", "is read after it was assigned"),
 }
@@ -75,8 +75,8 @@ def test_a_mistake_is_named_with_its_line(name: str, monkeypatch: pytest.MonkeyP
 
 DECLARED = {
     "per an identity": ("per(identity(3), flag)", "per(an identity of 3"),
-    "one value": ("identity(1)", "identity(1) has no value that is fresh; give it 2 values or more"),
-    "no number": ("identity('n')", "identity('n'); give a whole number of values"),
+    "one value": ("identity(1)", "identity(1) has no fresh value; give it at least 2 values"),
+    "no number": ("identity('n')", "identity('n'); give the number of values as an integer"),
 }
 
 
@@ -91,7 +91,7 @@ def test_a_domain_that_is_none_is_refused(name: str) -> None:
 def test_nothing_but_the_state_knows_an_identity() -> None:
     text = mistakes.text_of().replace("k=number(0, 3)", "k=record(v=identity(3))")
     found = said_by_tracing(text)
-    assert "parameter k of act is a record of v; read it from the state: nothing else knows one" in found
+    assert "parameter k of act is a record of v; read it from the state, its only source" in found
 
 
 # --- random protocols ---------------------------------------------------------------------------------------------
@@ -307,4 +307,4 @@ def test_where_all_are_held_none_is_fresh(engine: str) -> None:
     wanting = check(Two(size=3), engine=engine)
     assert wanting.exit_code == 75
     assert wanting.evaluation is not None
-    assert wanting.evaluation.what == "held[0]: a fresh identity of 3, when none is left"
+    assert wanting.evaluation.what == "held[0]: no fresh identity of 3 is left"

@@ -92,12 +92,12 @@ def test_two_parts_must_not_give_one_name() -> None:
 
         def count_one(self, s: Any) -> None: ...
 
-    with pytest.raises(ModelError, match=r"^Counter\.count_one is defined in part Other, too; .* another name$"):
+    with pytest.raises(ModelError, match=r"^Counter\.count_one is also defined in part Other; .* rename one of them$"):
 
         class Both(Counter, Other):
             """Counts twice."""
 
-    with pytest.raises(ModelError, match=r"^Louder\.count_one is defined in part Counter, too;"):
+    with pytest.raises(ModelError, match=r"^Louder\.count_one is also defined in part Counter;"):
 
         class Louder(Counter):
             abstract = True
@@ -115,7 +115,9 @@ def test_two_parts_must_not_have_one_variable() -> None:
     class Both(Counter, Other):
         """Has a variable twice."""
 
-    with pytest.raises(ModelError, match=r"test_parts\.py:\d+: variable 'switches' is of another part; rename it$"):
+    with pytest.raises(
+        ModelError, match=r"test_parts\.py:\d+: variable 'switches' belongs to another part; rename it$"
+    ):
         Both()
 
 
@@ -129,7 +131,7 @@ def test_what_a_part_holds_is_a_dict_and_a_part_begins_at_once() -> None:
     class Empty(Nothing):
         """Has no variables."""
 
-    with pytest.raises(ModelError, match=r"holds gives back None; return a dict of domains$"):
+    with pytest.raises(ModelError, match=r"holds returns None; return a dict of domains$"):
         Empty()
     with pytest.raises(ModelError, match="has a yield and would never run"):
 

@@ -13,15 +13,15 @@ from isrcheck.model.semantics.tracing import trace
 from tests.language.mistakes import line_of, made, said_by_running, said_by_tracing, text_of
 
 BRANCH = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
-DECIDES = "a condition on the state decides a branch"
-LOOP = "loop over self.brokers or a range, and test .has(...) or an offset < .length"
+DECIDES = "a branch depends on the state"
+LOOP = "loop over self.brokers or a range, and test .has(...) or offset < .length"
 LEN = "write .length of a sequence, .size of a set of brokers"
 HAS = "write .has(...), or some(...) of comparisons"
 SET = "write .including(b) and .excluding(b) on sets of brokers, .add(...) on messages, or compare with =="
-NOW = "loop over all that it can be, and compare with =="
-READ = "every read is of the state before the action: read it into a name first"
+NOW = "loop over its possible values, and compare with =="
+READ = "reads refer to the state before the action; read it into a local name first"
 TWICE = "assign it once, with when(condition, a, b) where the value depends on the state"
-BROKERS = "compare brokers with == and !=, or keep what is ordered in a number beside them"
+BROKERS = "compare brokers with == and !=, or keep their order in a separate number"
 VARIABLES = "known: beliefs, end, inbox, isr, leader, log, n, on, preferred, role, zk"
 COMPUTE = f"compute with {signs('number')}, compare with == != < <= > >="
 COMBINE = f"combine sets with {signs('set')}, compare them with == != <= >="
@@ -45,30 +45,30 @@ DECIDED_BY_THE_STATE = {
     "s.on = 0 < s.n < 2": f"{DECIDES}{{: n > 0}}; {BRANCH}",
     "assert s.zk == s.zk": f"{DECIDES}{{: true}}; {BRANCH}",
     "assert s.log": f"{DECIDES}{{: log}}; {BRANCH}",
-    "s.on = b in s.isr": f"`in` on the state{{: isr}}; {HAS}",
-    "s.on = 1 in s.log": f"`in` on the state{{: log}}; {HAS}",
+    "s.on = b in s.isr": f"`in` applied to the state{{: isr}}; {HAS}",
+    "s.on = 1 in s.log": f"`in` applied to the state{{: log}}; {HAS}",
     "s.on = s.n in (1, 2)": f"{DECIDES}{{: n == 1}}; {BRANCH}",
     "s.n = len(s.log)": f"len() of the state{{: log}}; {LEN}",
     "s.n = len(s.isr)": f"len() of the state{{: isr}}; {LEN}",
     "s.n = sum(x for x in s.log)": f"a loop over the state{{: log}}; {LOOP}",
     "s.n = sum(1 for x in s.isr)": f"a loop over the state{{: isr}}; {LOOP}",
     "s.n = sum(x for x in s.end)": f"a loop over the state{{: end}}; {LOOP}",
-    "s.isr = {s.leader}": f"a value of the state in a Python set or dict{{: leader}}; {SET}",
-    "s.n = {s.zk: 1}[s.zk]": f"a value of the state in a Python set or dict{{: zk}}; {SET}",
-    "s.n = range(4)[s.n]": f"a number of the state where Python needs one now{{: n}}; {NOW}",
-    "s.n = int(s.n)": f"a number of the state where Python needs one now{{: n}}; {NOW}",
+    "s.isr = {s.leader}": f"a state value in a Python set or dict{{: leader}}; {SET}",
+    "s.n = {s.zk: 1}[s.zk]": f"a state value in a Python set or dict{{: zk}}; {SET}",
+    "s.n = range(4)[s.n]": f"a state number where Python needs a constant{{: n}}; {NOW}",
+    "s.n = int(s.n)": f"a state number where Python needs a constant{{: n}}; {NOW}",
     "s.on = s.leader < b": f"brokers have no order and no arithmetic{{: leader}}; {BROKERS}",
     "s.on = s.leader + 1 == b": f"brokers have no order and no arithmetic{{: leader}}; {BROKERS}",
-    "s.on = s.on + 1": "this operator is not known{: on}; combine flags with & | ~, compare them with == and !=",
-    "s.on = s.role < 'leader'": "this operator is not known{: role}; compare named values with == and !=",
-    "s.on = s.isr < s.isr": f"this operator is not known{{: isr}}; {COMBINE}",
+    "s.on = s.on + 1": "this operator is not supported{: on}; combine flags with & | ~, compare them with == and !=",
+    "s.on = s.role < 'leader'": "this operator is not supported{: role}; compare named values with == and !=",
+    "s.on = s.isr < s.isr": f"this operator is not supported{{: isr}}; {COMBINE}",
     **{
-        f"s.n = s.n {sign} 2": f"this operator is not known{{: n}}; {COMPUTE}"
+        f"s.n = s.n {sign} 2": f"this operator is not supported{{: n}}; {COMPUTE}"
         for sign in (*SIGNS, "**")
         if sign not in signs("number").split()
     },
-    "s.n = abs(s.n)": f"this operator is not known{{: n}}; {COMPUTE}",
-    "s.on = s.log < s.log": "this operator is not known{: log}; use the operators of its parts",
+    "s.n = abs(s.n)": f"this operator is not supported{{: n}}; {COMPUTE}",
+    "s.on = s.log < s.log": "this operator is not supported{: log}; use the operators of its elements",
     "s.log.push(1)": f"there is no .push{{: log}}; {SEQUENCE_HAS}",
     "s.isr.add(b)": "there is no .add{: isr}; known: every, excluding, has, including, is_empty, size, some",
     "s.n = s.log[0]": "{log}[0] indexes a sequence; write .at(offset), .first or .last",
@@ -97,10 +97,10 @@ SAID_ALIKE = {
     "s.on = b + 1 == b": f"brokers have no order and no arithmetic: broker 0; {BROKERS}",
     "s.on = b == 1": "broker 0 == 1 compares a broker with a value; write self.broker(number)",
     "s.on = self.broker(7) == b": "there is no broker 7; brokers are 0 to 1",
-    "s.require(1)": "1 is not a condition; compare it with something",
-    "s.require(~True)": "~ of the Python bool True is -2; write `not` for what parameters decide",
-    "s.on = when(s.n, s.on, s.zk.on)": "{n|0} is not a condition; compare it with something",
-    "self.n = 3": "self.n is assigned, which is not the state; write s.n",
+    "s.require(1)": "1 is not a condition; compare it with a value",
+    "s.require(~True)": "~ of the Python bool True is -2; write `not` for conditions on parameters only",
+    "s.on = when(s.n, s.on, s.zk.on)": "{n|0} is not a condition; compare it with a value",
+    "self.n = 3": "self.n is assigned, but is not part of the state; write s.n",
 }
 
 FOUND_BY_TRACING = {
@@ -108,11 +108,11 @@ FOUND_BY_TRACING = {
     "s.role = 'leder'": "'leder' is not one of leader, follower; did you mean leader? known: follower, leader",
     "s.zk = {'version': 1}": "missing field 'on'; write exactly: version, on",
     "s.zk = {'version': 1, 'on': True, 'of': 1}": "unknown field 'of'; write exactly: version, on",
-    "s.n = 4": "4 is outside its domain; keep it a number from 0 to 3",
-    "s.n = s.n + 4": "n + 4 is outside its domain; keep it a number from 0 to 3",
-    "s.log.append(7)": "7 is outside its domain; keep it a number from 0 to 3",
-    "s.inbox.add(3)": "3 is outside its domain; keep it a number from 0 to 2",
-    "s.leader = none": "none is outside its domain; keep it a broker from 0 to 1",
+    "s.n = 4": "4 can be outside its domain; keep it a number from 0 to 3",
+    "s.n = s.n + 4": "n + 4 can be outside its domain; keep it a number from 0 to 3",
+    "s.log.append(7)": "7 can be outside its domain; keep it a number from 0 to 3",
+    "s.inbox.add(3)": "3 can be outside its domain; keep it a number from 0 to 2",
+    "s.leader = none": "none can be outside its domain; keep it a broker from 0 to 1",
     "s.on = 5": "5 is not a flag; store one",
     "s.n = True": "True is not a number from 0 to 3; store one",
     "s.isr = {none}": "{none} is not a set of brokers from 0 to 1; store one",
@@ -128,12 +128,12 @@ FOUND_BY_TRACING = {
     "s.n = s.end[none]": "the index none is out of range; index by a broker from 0 to 1",
     "s.n = s.log.at(2)": "offset 2 of log is out of range; use an offset from 0 to 1",
     "s.n = s.log.at(-1)": "offset -1 of log is out of range; use an offset from 0 to 1",
-    "s.require(s.n)": "n is not a condition; compare it with something",
-    "s.on = s.enabled(self.act)": "act asks whether it is itself enabled; ask about another action",
+    "s.require(s.n)": "n is not a condition; compare it with a value",
+    "s.on = s.enabled(self.act)": "act tests whether it is itself enabled; use another action",
     "s.on = s.enabled(1)": "1 is not an action; write s.enabled(self.name_of_an_action)",
     "s.on = when(s.on, b, none).is_none": (
-        "when(on, broker 0, none) has no .is_none: both its values are plain; "
-        "write when(condition, a.is_none, b.is_none)"
+        "when(on, broker 0, none) has no .is_none: neither value is a state value; write when(condition, "
+        "a.is_none, b.is_none)"
     ),
 }
 
@@ -177,9 +177,7 @@ def test_a_value_of_its_own_cannot_be_changed() -> None:
     changed = "s.beliefs[b] = s.beliefs[b]\nfound = when(s.on, s.zk, {'version': 1, 'on': True})\nfound.version = 1"
     text = text_of(changed)
     place = f"mistake.py:{line_of(text, changed)}: "
-    assert said_by_tracing(text) == (
-        f"{place}an assignment into a value that is not in the state; assign through s, where it is kept"
-    )
+    assert said_by_tracing(text) == (f"{place}an assignment to a value outside the state; assign it through s")
 
 
 # --- around the methods ---------------------------------------------------------------------------------------------
@@ -194,7 +192,7 @@ def refused(text: str) -> str:
 def test_an_action_without_effect_is_refused_at_its_own_line() -> None:
     text = text_of("s.require(s.on)")
     line = line_of(text, '@action(b=broker, k=number(0, 3), actor="controller")')
-    assert refused(text) == f"mistake.py:{line}: action act has no effect; assign something, or take it away"
+    assert refused(text) == f"mistake.py:{line}: action act has no effect; assign something, or remove it"
 
 
 def test_an_action_that_returns_for_all_of_its_parameters_is_reported_as_one_without_an_instance() -> None:
@@ -205,20 +203,21 @@ def test_an_action_that_returns_for_all_of_its_parameters_is_reported_as_one_wit
 def test_an_action_needs_a_docstring() -> None:
     text = text_of().replace('        """It acts."""\n', "")
     line = line_of(text, '@action(b=broker, k=number(0, 3), actor="controller")')
-    assert refused(text) == f"mistake.py:{line}: action act has no docstring; say in a sentence what happens"
+    assert refused(text) == (f"mistake.py:{line}: action act has no docstring; describe in one sentence what happens")
 
 
 def test_an_invariant_needs_a_docstring() -> None:
     text = text_of().replace('        """True."""\n', "")
     assert refused(text) == (
-        f"mistake.py:{line_of(text, '@invariant')}: invariant true has no docstring; say in a sentence what it means"
+        f"mistake.py:{line_of(text, '@invariant')}: invariant true has no docstring; describe its "
+        "meaning in one sentence"
     )
 
 
 def test_an_action_declares_just_the_parameters_that_its_method_takes() -> None:
     text = text_of().replace("def act(self, s, b, k):", "def act(self, s, b, epoch):")
     line = line_of(text, '@action(b=broker, k=number(0, 3), actor="controller")')
-    assert refused(text) == f"mistake.py:{line}: action act takes (b, epoch); declare just these parameters"
+    assert refused(text) == f"mistake.py:{line}: action act takes (b, epoch); declare exactly these parameters"
 
 
 def test_an_action_is_replaced_with_its_decorator_only() -> None:
@@ -231,20 +230,23 @@ def test_an_action_is_replaced_with_its_decorator_only() -> None:
 
 def test_a_model_needs_an_action() -> None:
     text = text_of().replace('    @action(b=broker, k=number(0, 3), actor="controller")\n', "")
-    assert refused(text) == "model mistake has no action; mark a method with @action"
+    assert refused(text) == "model mistake has no action; decorate a method with @action"
 
 
 def test_brokers_must_be_counted_by_a_setting() -> None:
     text = text_of().replace(", counts=broker", "")
     assert (
-        refused(text) == "mistake.py:1: model mistake has brokers but no setting that counts them; write counts=broker"
+        refused(text)
+        == "mistake.py:1: model mistake has brokers but no setting that counts them; add counts=broker to a "
+        "setting"
     )
 
 
 def test_a_variable_may_not_take_a_name_of_the_state() -> None:
     text = text_of().replace('"on": flag', '"require": flag')
     assert refused(text) == (
-        f"mistake.py:{line_of(text, 'def variables(self):')}: variable 'require': the name is taken; choose another"
+        f"mistake.py:{line_of(text, 'def variables(self):')}: variable 'require': this name is reserved; "
+        "choose another one"
     )
 
 
@@ -260,19 +262,22 @@ def test_an_initial_value_outside_its_domain_is_refused() -> None:
 @pytest.mark.parametrize(
     ("domain", "message"),
     [
-        ("number(3, 0)", "number(3, 0) has no values; write the lower end first"),
-        ("enum()", "enum() is empty or repeats a name; name every value once"),
-        ("enum('a', 'a')", "enum('a', 'a') is empty or repeats a name; name every value once"),
-        ("sequence(flag, 0)", "a sequence of capacity 0 holds nothing; give it room for one element"),
-        ("record()", "a record without fields; name its fields: record(epoch=number(0, 3))"),
+        ("number(3, 0)", "number(3, 0) has no values; write the lower bound first"),
+        ("enum()", "enum() is empty or repeats a name; name each value once"),
+        ("enum('a', 'a')", "enum('a', 'a') is empty or repeats a name; name each value once"),
+        ("sequence(flag, 0)", "a sequence of capacity 0 cannot hold anything; give it a capacity of at least 1"),
+        ("record()", "a record without fields; add fields, such as record(epoch=number(0, 3))"),
         (
             "optional(flag)",
-            "optional(a flag) is not known; only a broker can be optional, or another member of a scalarset",
+            "optional(a flag) is not supported; only brokers and members of other scalarsets can be optional",
         ),
-        ("set_of(flag)", "set_of(a flag) is not known; write set_of(broker), or messages(domain) for other elements"),
+        (
+            "set_of(flag)",
+            "set_of(a flag) is not supported; write set_of(broker), or messages(domain) for other elements",
+        ),
         (
             "per(set_of(broker), flag)",
-            "per(a set of brokers, ...) is not known; index by broker, number, enum or flag",
+            "per(a set of brokers, ...) is not supported; index by a broker, number, enum or flag",
         ),
     ],
 )
@@ -293,12 +298,12 @@ def test_a_setting_takes_values_of_its_kind_and_range_only() -> None:
         "    def variables(self):\n        return {'on': flag}\n"
     )
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({"size": 5}, "setting size is a whole number from 1 to 4, not 5"),
-        ({"size": "2"}, "setting size is a whole number from 1 to 4, not '2'"),
-        ({"size": True}, "setting size is a whole number from 1 to 4, not True"),
-        ({"open": 0}, "setting open is a whole number from 1 up, not 0"),
-        ({"fast": 1}, "setting fast is true or false, not 1"),
-        ({"mode": "raft"}, "setting mode is one of zk, kraft, not 'raft'"),
+        ({"size": 5}, "setting size must be an integer from 1 to 4, not 5"),
+        ({"size": "2"}, "setting size must be an integer from 1 to 4, not '2'"),
+        ({"size": True}, "setting size must be an integer from 1 to 4, not True"),
+        ({"open": 0}, "setting open must be an integer from 1 up, not 0"),
+        ({"fast": 1}, "setting fast must be true or false, not 1"),
+        ({"mode": "raft"}, "setting mode must be one of zk, kraft, not 'raft'"),
         ({"sise": 2}, "model mistake has no setting 'sise'; did you mean size? known: fast, mode, open, size"),
     ]
     for settings, message in wrong:
@@ -313,9 +318,9 @@ IN_SOME_STATE = {
     "s.n = s.n + 1": (4, "n: the value 4 is not a number from 0 to 3"),
     "s.require(s.n < 4)\ns.n = s.n + 2": (2, "n: the value 4 is not a number from 0 to 3"),
     "s.leader = s.preferred": (1, "leader: the value none is not a broker from 0 to 1"),
-    "s.log.append(1)": (3, "log: an append to a full sequence of 2 elements"),
-    "s.log.remove_first()": (1, "log: the first element of an empty sequence is removed"),
-    "s.log.truncate(1)": (1, "log: a truncation to 1 of a sequence of length 0"),
+    "s.log.append(1)": (3, "log: append to a full sequence of 2 elements"),
+    "s.log.remove_first()": (1, "log: removal of the first element of an empty sequence"),
+    "s.log.truncate(1)": (1, "log: truncation to 1 of a sequence of length 0"),
     "s.n = s.log.last": (1, "n: offset -1 of a sequence of length 0"),
     "s.n = s.log.at(s.n)": (1, "n: offset 0 of a sequence of length 0"),
     "s.n = s.end[s.preferred]": (1, "n: the index none is not a broker from 0 to 1"),

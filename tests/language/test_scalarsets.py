@@ -40,7 +40,7 @@ class Mistake(Model):
 '''
 BROKERS = "a broker from 0 to 1"
 CLIENTS = "a client from 0 to 2"
-NOT_A_CLIENT = "broker 0 is of the brokers; use one of the clients"
+NOT_A_CLIENT = "broker 0 belongs to the brokers; use one of the clients"
 MIXED = {
     "s.on = c == b": ("client 0 is compared with broker 0; compare a client with a client",) * 2,
     "s.on = s.who == b": (f"who is combined with broker 0; use {CLIENTS}", NOT_A_CLIENT),
@@ -48,7 +48,7 @@ MIXED = {
     "s.at[b] = none": (f"broker 0 is not {CLIENTS}; index by one", NOT_A_CLIENT),
     "s.on = s.at[b].is_none": (f"broker 0 is not {CLIENTS}; index by one", NOT_A_CLIENT),
     "s.on = s.at[s.who].is_none & s.guests[s.who].is_empty": (
-        f"who is {CLIENTS}; use {BROKERS}", "0 is of the clients; use one of the brokers",
+        f"who is {CLIENTS}; use {BROKERS}", "0 belongs to the clients; use one of the brokers",
     ),
     "s.on = s.guests[b].has(b)": (
         f"none is combined with broker 0; use {CLIENTS} or none", NOT_A_CLIENT,
@@ -58,11 +58,11 @@ MIXED = {
     ),
     "s.isr = s.isr | s.guests[b]": (
         "guests[0] is a set of clients from 0 to 2; use a set of brokers from 0 to 1",
-        "frozenset({0, 1, 2}) is of the clients; use one of the brokers",
+        "frozenset({0, 1, 2}) belongs to the clients; use one of the brokers",
     ),
     "s.on = s.isr <= {c}": (
         "isr is combined with {client 0}; use a set of brokers from 0 to 1",
-        "{client 0} is of the clients; use one of the brokers",
+        "{client 0} belongs to the clients; use one of the brokers",
     ),
     "s.line.put(b)": (f"broker 0 is not {CLIENTS}; store one", NOT_A_CLIENT),
     "s.on = s.line.head == b": (
@@ -82,18 +82,19 @@ def test_members_of_two_scalarsets_are_not_mixed(body: str) -> None:
     assert (said_by_tracing(text), said_by_running(text)) == (place + traced, place + run)
 
 
-COMPARE = "compare clients with == and !=, or keep what is ordered in a number beside them"
+COMPARE = "compare clients with == and !=, or keep their order in a separate number"
 REFUSED = {
     "s.on = c < c": f"clients have no order and no arithmetic: client 0; {COMPARE}",
     "s.on = c == 1": "client 0 == 1 compares a client with a value; write self.members(client)[number]",
     "s.on = s.who < c": f"clients have no order and no arithmetic: who; {COMPARE}",
     "s.line.append(c)": "there is no .append: line; known: has, head, is_empty, is_full, length, put, take",
     "s.sent.add(1)": "there is no .add: sent; known: count, has, is_empty, is_full, put, size, take",
-    "s.line.put(c)\ns.on = s.line.is_full": "line.length is read after it was assigned; every read is of the state "
-    "before the action: read it into a name first",
+    "s.line.put(c)\ns.on = s.line.is_full": "line.length is read after it was assigned; reads refer to the "
+    "state before the action; read it into "
+    "a local name first",
 }
 IN_NO_STATE = {
-    "s.sent.put(2)": "2 is outside its domain; keep it a number from 0 to 1",
+    "s.sent.put(2)": "2 can be outside its domain; keep it a number from 0 to 1",
     "s.sent = [0, 0, 1]": "[0, 0, 1] is not a bag of at most 2 elements; store a value of that domain",
 }
 
@@ -115,10 +116,10 @@ def test_what_fits_in_no_state_is_refused_by_tracing(body: str) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("s.jobs.take({'owner': none, 'on': True})", "jobs: (owner none, on true) taken, which is not in the bag"),
-        ("s.jobs.put({'owner': c, 'on': s.on})", "jobs: something put into a full bag of 1 elements"),
-        ("s.line.put(c)", "line: something put into a full channel of 2 elements"),
-        ("s.line.take()", "line: something taken from an empty channel"),
+        ("s.jobs.take({'owner': none, 'on': True})", "jobs: (owner none, on true) removed, which is not in the bag"),
+        ("s.jobs.put({'owner': c, 'on': s.on})", "jobs: element added to a full bag of 1 elements"),
+        ("s.line.put(c)", "line: element added to a full channel of 2 elements"),
+        ("s.line.take()", "line: element taken from an empty channel"),
     ],
 )
 def test_an_error_has_values_as_reports_have_them(body: str, said: str) -> None:
@@ -129,13 +130,13 @@ def test_an_error_has_values_as_reports_have_them(body: str, said: str) -> None:
 
 
 DECLARED = {
-    'scalarset("Client")': "scalarset('Client'); give a word of small letters in the singular: scalarset(\"client\")",
-    "scalarset(3)": 'scalarset(3); give a word of small letters in the singular: scalarset("client")',
-    "bag(flag, 0)": "a bag of size 0 holds nothing; give it room for one element",
-    "bag(flag, 2.5)": "a bag of size 2.5; give a whole number",
-    "bag(3, 1)": "3 in a bag; give a domain, such as number(0, 3)",
-    "channel(flag, 0)": "a channel of capacity 0 holds nothing; give it room for one element",
-    "channel(3, 1)": "3 in a channel; give a domain, such as number(0, 3)",
+    'scalarset("Client")': "scalarset('Client'); use a lower-case word in the singular: scalarset(\"client\")",
+    "scalarset(3)": 'scalarset(3); use a lower-case word in the singular: scalarset("client")',
+    "bag(flag, 0)": "a bag of size 0 cannot hold anything; give it a capacity of at least 1",
+    "bag(flag, 2.5)": "a bag of size 2.5; write an integer",
+    "bag(3, 1)": "3 in a bag; use a domain, such as number(0, 3)",
+    "channel(flag, 0)": "a channel of capacity 0 cannot hold anything; give it a capacity of at least 1",
+    "channel(3, 1)": "3 in a channel; use a domain, such as number(0, 3)",
 }
 
 
@@ -152,7 +153,7 @@ def test_a_bag_of_too_many_kinds_is_refused() -> None:
     with pytest.raises(ModelError) as caught:
         _ = bag(per(flag, per(flag, per(flag, channel(flag, 1)))), 2).first
     assert "a bag over a list of 2" in str(caught.value)
-    assert "has more than 4096 possible elements, each a number of the state" in str(caught.value)
+    assert "has more than 4096 possible elements, and each is a number of the state" in str(caught.value)
 
 
 def test_a_scalarset_must_be_counted_by_a_setting() -> None:
@@ -160,7 +161,8 @@ def test_a_scalarset_must_be_counted_by_a_setting() -> None:
         trace(made(text_of("s.on = True").replace("counts=client, ", ""))())
     assert (
         str(caught.value)
-        == "mistake.py:4: model mistake has clients but no setting that counts them; write counts=client"
+        == "mistake.py:4: model mistake has clients but no setting that counts them; add counts=client to a "
+        "setting"
     )
 
 

@@ -23,47 +23,47 @@ from tests.language.mistakes import FILE, line_of, made, said_by_running, said_b
 from tests.marks import EXHAUSTIVE, one_in
 
 BRANCH = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
-DECIDES = "a condition on the state decides a branch"
-UNUSED = "act computes a value of the state and does not use it"
+DECIDES = "a branch depends on the state"
+UNUSED = "act computes a value of the state but does not use it"
 TAKE = "return it, assign it, or require it"
 VARIABLE = "keep it in a variable of the state"
-TYPED = "the Python type of a value of the state"
-DOMAIN = "its domain says what it can be"
-COPY = "use it as it is: it does not change"
-TEXT = "compare it with ==; to look at it, write print(repr(...))"
-NOW = "loop over all that it can be, and compare with =="
+TYPED = "the Python type of a state value is tested"
+DOMAIN = "its domain says which values it can have"
+COPY = "use it directly: it never changes"
+TEXT = "compare it with ==; to inspect it, write print(repr(...))"
+NOW = "loop over its possible values, and compare with =="
 SET = "write .including(b) and .excluding(b) on sets of brokers, .add(...) on messages, or compare with =="
-CHANCE = "gives something else each time; let a parameter of the action choose: all are explored"
-GIVEN = "a parameter is changed; make another value of it: {**record, ...}, [*sequence, ...]"
-HIDES = "hides from the language what is done; write it out"
-OUTSIDE = "reads or writes what is not of the model; make it a setting, or a variable of the state"
+CHANCE = "differs from run to run; use a parameter of the action, whose values are all explored"
+GIVEN = "a parameter is changed; create a new value: {**record, ...}, [*sequence, ...]"
+HIDES = "hides the operation from the language; write it out"
+OUTSIDE = "reads or writes something outside the model; use a setting or a variable of the state"
 NUMBERS = f"compute with {signs('number')}, compare with == != < <= > >="
 AT_ALL = "the state is used as a value; write s.name of a variable"
 
 # Bodies of an action; what only tracing can say, the name of the value, stands between braces.
 REFUSED = {
-    "s.require(s.preferred is not None)": "`is` on the state{: preferred}; write .is_none, or == none",
-    "s.on = s.preferred is none": "`is` on the state{: preferred}; write .is_none, or == none",
-    "s.on = s.zk.on is True": "`is` on the state{: zk.on}; write ==",
-    "s.on = s.leader is b": "`is` on the state{: leader}; write ==",
+    "s.require(s.preferred is not None)": "`is` applied to the state{: preferred}; write .is_none, or == none",
+    "s.on = s.preferred is none": "`is` applied to the state{: preferred}; write .is_none, or == none",
+    "s.on = s.zk.on is True": "`is` applied to the state{: zk.on}; write ==",
+    "s.on = s.leader is b": "`is` applied to the state{: leader}; write ==",
     "s.n = 1 if chosen is None else 2": "an optional parameter is never None; write `is none`, or == none",
-    "s.on = 0 < k is b": "`is` in a chain of comparisons; write one comparison at a time",
+    "s.on = 0 < k is b": "`is` in a chained comparison; write one comparison at a time",
     "match s.preferred:\n    case None:\n        s.on = True": (
-        "`match` on the state{: preferred}; write when(condition, a, b), or an action for each case"
+        "`match` applied to the state{: preferred}; write when(condition, a, b), or an action for each case"
     ),
     "match (b, s.preferred):\n    case (_, None):\n        s.on = True": (
-        "`match` on the state{: preferred}; write when(condition, a, b), or an action for each case"
+        "`match` applied to the state{: preferred}; write when(condition, a, b), or an action for each case"
     ),
     "s.on = isinstance(s.n, int)": f"{TYPED}{{: n}}; {DOMAIN}",
     "s.on = type(s.n) == int": f"{TYPED}{{: n}}; {DOMAIN}",
     "s.on == True": f"{UNUSED}{{: on}}; {TAKE}",
     "s.isr.including(b)": f"{UNUSED}{{: isr | {{0}}}}; {TAKE}",
-    "s.log.append": "the method append is named and not called; call it",
-    "(s.require(x) for x in [s.on])": "a generator that nobody runs; write a loop",
-    "s.on = s.n == 1 & True": "1 & True is computed before it is compared; write (...) & (...)",
-    "s.n = 1 if ~True else 2": "~ of the Python bool True is -2; write `not` for what parameters decide",
+    "s.log.append": "the method append is named but not called; call it",
+    "(s.require(x) for x in [s.on])": "a generator that is never run; write a loop",
+    "s.on = s.n == 1 & True": "1 & True is evaluated before the comparison; write (...) & (...)",
+    "s.n = 1 if ~True else 2": "~ of the Python bool True is -2; write `not` for conditions on parameters only",
     "try:\n    s.n = int(s.n)\nexcept Exception:\n    s.n = 2": (
-        f"a number of the state where Python needs one now{{: n}}; {NOW}"
+        f"a state number where Python needs a constant{{: n}}; {NOW}"
     ),
     "try:\n    s.on = s.log.push(1)\nexcept AttributeError:\n    s.on = True": (
         "there is no .push{: log}; known: append, appended, at, first, has, index, is_empty, is_full, is_prefix_of, "
@@ -78,26 +78,29 @@ REFUSED = {
     "s.on = {1: s.n} == {1: 2}": f"{DECIDES}{{: n == 2}}; {BRANCH}",
     "s.on = s.n in [1, 2]": f"{DECIDES}{{: n == 1}}; {BRANCH}",
     "s.n = sorted([s.n, s.zk.version])[0]": f"{DECIDES}{{: n > zk.version}}; {BRANCH}",
-    "s.n = {'a': 1}.get(s.role, 2)": f"a value of the state in a Python set or dict{{: role}}; {SET}",
-    "s.n = hash(s.n)": f"a value of the state in a Python set or dict{{: n}}; {SET}",
-    "s.n = {'leader': 1}.get(str(s.role), 2)": f"a value of the state in a text{{: role}}; {TEXT}",
-    "s.on = f'{s.role}' == 'leader'": f"a value of the state in a text{{: role}}; {TEXT}",
-    "s.n = float(s.n)": f"a number of the state where Python needs one now{{: n}}; {NOW}",
-    "s.n = round(s.n)": f"a number of the state where Python needs one now{{: n}}; {NOW}",
+    "s.n = {'a': 1}.get(s.role, 2)": f"a state value in a Python set or dict{{: role}}; {SET}",
+    "s.n = hash(s.n)": f"a state value in a Python set or dict{{: n}}; {SET}",
+    "s.n = {'leader': 1}.get(str(s.role), 2)": f"a state value in a string{{: role}}; {TEXT}",
+    "s.on = f'{s.role}' == 'leader'": f"a state value in a string{{: role}}; {TEXT}",
+    "s.n = float(s.n)": f"a state number where Python needs a constant{{: n}}; {NOW}",
+    "s.n = round(s.n)": f"a state number where Python needs a constant{{: n}}; {NOW}",
     "del s.on": "del s.on; assign another value",
-    "del s.end[b]": "del of a value of the state{: end}; assign another value",
-    "import copy\nzk = copy.copy(s.zk)\ns.on = True": f"a copy of a value of the state{{: zk}}; {COPY}",
+    "del s.end[b]": "del of a state value{: end}; assign another value",
+    "import copy\nzk = copy.copy(s.zk)\ns.on = True": f"a copy of a state value{{: zk}}; {COPY}",
     "import copy\nt = copy.copy(s)\ns.on = True": AT_ALL,
     "s.n = 1 if s else 2": AT_ALL,
     "for x in s:\n    s.on = True": AT_ALL,
     "s.on = s == 1": AT_ALL,
     "s.n = s['n']": AT_ALL,
-    "s.on = True\nreturn False": "action act gives back False, which nothing uses; "
-    "write s.require(...) for what must hold, and `return` alone",
-    "global calls\ncalls = 1\ns.on = True": f"global calls outlives the step; {VARIABLE}",
-    "self.seen = b": f"self.seen is assigned, which outlives the step; {VARIABLE}",
-    "self.brokers_ = 3": "self.brokers_ is assigned, which is a setting; write `name = value` in the class to fix it",
-    "b.number = 0": "broker 0 gets another number; parameters are not changed: assign a variable of the state",
+    "s.on = True\nreturn False": "action act returns False, which is not used; write s.require(...) for what "
+    "must hold, and `return` "
+    "without a value",
+    "global calls\ncalls = 1\ns.on = True": f"global calls survives the step; {VARIABLE}",
+    "self.seen = b": f"self.seen is assigned, and would survive the step; {VARIABLE}",
+    "self.brokers_ = 3": (
+        "self.brokers_ is a setting and cannot be assigned; write `name = value` in the class to fix it"
+    ),
+    "b.number = 0": "number of broker 0 is assigned; parameters cannot be changed; assign a variable of the state",
     "words.append(1)": GIVEN,
     "fields['on'] = True": GIVEN,
     "s.on = random.random() < 0.5": f"random {CHANCE}",
@@ -105,15 +108,15 @@ REFUSED = {
     "s.on = os.urandom(1) == b'0'": f"urandom {CHANCE}",
     "import numpy\ns.on = numpy.random.rand() < 0.5": f"rand {CHANCE}",
     "import random as r\ns.on = r.random() < 0.5": f"random {CHANCE}",
-    "s.n = id(b)": "id(...) gives something else each time; compare with ==",
-    "s.n = hash('a')": "hash(...) gives something else each time; compare with ==",
+    "s.n = id(b)": "id(...) may differ from run to run; compare with ==",
+    "s.n = hash('a')": "hash(...) may differ from run to run; compare with ==",
     "s.on = next(COUNTER) == 1": (
-        "COUNTER is an iterator, and where it stands outlives the step; make it in the function that uses it"
+        "COUNTER is an iterator, whose position survives the step; create it in the function that uses it"
     ),
     "s.on = os.environ.get('LEADER') == '1'": f"environ {OUTSIDE}",
     "s.on = open('leader').read() == '1'": f"open {OUTSIDE}",
     "threading.Thread(target=lambda: s.require(s.on)).start()": (
-        "Thread runs beside the step; write it as an action of its own, or call it here"
+        "Thread runs outside the step; write a separate action, or call it here"
     ),
     "s.on = globals()['hidden'](s.preferred)": f"globals {HIDES}",
     "s.on = eval('s.preferred is None')": f"eval {HIDES}",
@@ -121,42 +124,42 @@ REFUSED = {
     "s.on = operator.is_(s.preferred, None)": "operator.is_ compares by `is`; write ==",
     "s.on = TABLE['is'](s.preferred, None)": "operator.is_ compares by `is`; write ==",
     "s.on = all(map(operator.is_not, [s.preferred], [None]))": "operator.is_not compares by `is`; write ==",
-    "s.on = repr(s.n) == '0'": f"a value of the state in a text{{: n}}; {TEXT}",
-    "s.on = '%r' % [s.n] == '[0]'": f"a value of the state in a text{{: n}}; {TEXT}",
-    "s.on = f'{s.n!r}' == '0'": f"a value of the state in a text{{: n}}; {TEXT}",
+    "s.on = repr(s.n) == '0'": f"a state value in a string{{: n}}; {TEXT}",
+    "s.on = '%r' % [s.n] == '[0]'": f"a state value in a string{{: n}}; {TEXT}",
+    "s.on = f'{s.n!r}' == '0'": f"a state value in a string{{: n}}; {TEXT}",
     "s.on = s.n.__class__ == int": f"{TYPED}{{: n}}; {DOMAIN}",
     "s.on = getattr(s.n, '__class__') == int": f"{TYPED}{{: n}}; {DOMAIN}",
-    "s.on = operator.attrgetter('__class__')(s.n) == int": "attrgetter of __class__ asks nobody; write it out",
+    "s.on = operator.attrgetter('__class__')(s.n) == int": "attrgetter of __class__ is not checked; write it out",
     "s.on = list(map(type, [s.n])) == [int]": f"{TYPED}{{: n}}; {DOMAIN}",
     "s.on = functools.partial(isinstance, s.n)(int)": f"{TYPED}{{: n}}; {DOMAIN}",
-    "s.on = by_type(s.n)": "by_type chooses by the Python type of what it is given; write a function for each case",
-    "s.on = BY_TYPE.of(s.n)": "of chooses by the Python type of what it is given; write a function for each case",
+    "s.on = by_type(s.n)": "by_type dispatches on the Python type of its argument; write one function for each case",
+    "s.on = BY_TYPE.of(s.n)": "of dispatches on the Python type of its argument; write one function for each case",
     "s.__dict__['on'] = True": f"{TYPED}; {DOMAIN}",
-    "object.__setattr__(s, 'on', True)": "object.__setattr__ goes around the language; write s.name = value",
-    "s._updates = {}": "s._updates is not of the model; read and assign variables",
-    "s.on = remember.cache_info().misses < 2": f"cache_info outlives the step; {VARIABLE}",
-    "s.on = CONTEXT.get() == 1": f"CONTEXT outlives the step; {VARIABLE}",
+    "object.__setattr__(s, 'on', True)": "object.__setattr__ bypasses the language; write s.name = value",
+    "s._updates = {}": "s._updates is not a variable of the model; read and assign variables",
+    "s.on = remember.cache_info().misses < 2": f"cache_info survives the step; {VARIABLE}",
+    "s.on = CONTEXT.get() == 1": f"CONTEXT survives the step; {VARIABLE}",
     "s.on == True, s.n == 1": f"{UNUSED}{{: on}}; {TAKE}",
-    "on = True": "on is assigned and never read; to change the state write s.on = ...",
-    "n = 0\nn += 1": "n is assigned and never read; to change the state write s.n = ...",
-    "if self.broker:\n    s.on = True": "the method broker decides a branch and is not called; call it",
+    "on = True": "on is assigned but never read; to change the state write s.on = ...",
+    "n = 0\nn += 1": "n is assigned but never read; to change the state write s.n = ...",
+    "if self.broker:\n    s.on = True": "the method broker is used as a condition but not called; call it",
     "s.n = 1 if (x for x in words) else 2": (
-        "a generator decides a branch, and is always true; write any(...) or all(...)"
+        "a generator is used as a condition, and is always true; write any(...) or all(...)"
     ),
     "match {'a': s.preferred}:\n    case {'a': None}:\n        s.on = True": (
-        "`match` on the state{: preferred}; write when(condition, a, b), or an action for each case"
+        "`match` applied to the state{: preferred}; write when(condition, a, b), or an action for each case"
     ),
     "match Pair(1, s.preferred):\n    case Pair(second=None):\n        s.on = True": (
-        "`match` on the state{: preferred}; write when(condition, a, b), or an action for each case"
+        "`match` applied to the state{: preferred}; write when(condition, a, b), or an action for each case"
     ),
-    "try:\n    s.n = s.n @ 1\nexcept TypeError:\n    s.n = 2": f"this operator is not known{{: n}}; {NUMBERS}",
+    "try:\n    s.n = s.n @ 1\nexcept TypeError:\n    s.n = 2": f"this operator is not supported{{: n}}; {NUMBERS}",
     "try:\n    s.n = s.n(1)\nexcept TypeError:\n    s.n = 2": (
-        "a value of the state is called{: n}; write it without brackets"
+        "a state value is called{: n}; write it without parentheses"
     ),
     "try:\n    s.n = s.n[0]\nexcept TypeError:\n    s.n = 2": (
-        "[...] of a value that has no parts{: n}; index what is per(...)"
+        "[...] of a value without elements{: n}; only per(...) can be indexed"
     ),
-    "with s.zk:\n    s.on = True": "`with` on the state{: zk}; use it as it is",
+    "with s.zk:\n    s.on = True": "`with` applied to the state{: zk}; use it directly",
 }
 ASSERTED = ("assert (s.on, 'it is on')",)
 SORTED = ("s.require([*MANY][1:] == list('abcde') == [x for x in MANY][1:] == list(MANY)[1:])\ns.on = True",)
@@ -200,7 +203,7 @@ RIGHT = {
     "assert b is not None\ns.on = True": "a parameter",
     "x = s.n\nx += 1\ns.n = minimum(x, 3)": "another value",
     "print(repr(s.n), f'{s.zk!r}', file=sys.stderr)\ns.on = True": "a look",
-    "s.n = given(s.n)": "a mark of one's own is no value of the state",
+    "s.n = given(s.n)": "a mark of one's own is not a value of the state",
     "s.n = Pair(s.n, 1).first": "an object made in the step",
     "s.n = minimum(s.n, Frozen(1).first)": "a frozen one",
     "s.n = minimum(s.n, remember(1))": "a cached function of parameters",
@@ -318,7 +321,7 @@ def test_tracing_refuses(body: str) -> None:
 
 @pytest.mark.parametrize("body", OUTLIVES)
 def test_what_outlives_the_step_may_not_change(body: str) -> None:
-    message = f"action act changes {OUTLIVES[body]}, which outlives the step; {VARIABLE}"
+    message = f"action act changes {OUTLIVES[body]}, which survives the step; {VARIABLE}"
     assert said_by_tracing(whole(body)).endswith(f": {message}")
 
 
@@ -401,8 +404,8 @@ def test_what_a_method_calls_is_refused_at_its_own_line(where: str) -> None:
     call, helper = HELPERS[where]
     text = text_of(f"s.on = {call}") + "\n" + helper
     place = f"mistake.py:{1 + next(i for i, x in enumerate(text.splitlines()) if 'is not None' in x)}: "
-    assert said_by_tracing(text) == f"{place}`is` on the state: preferred; write .is_none, or == none"
-    assert said_by_running(text) == f"{place}`is` on the state; write .is_none, or == none"
+    assert said_by_tracing(text) == f"{place}`is` applied to the state: preferred; write .is_none, or == none"
+    assert said_by_running(text) == f"{place}`is` applied to the state; write .is_none, or == none"
 
 
 @pytest.mark.parametrize("body", ["s.on = s.preferred is None", "s.n = 1 if s.preferred is None else 2"])
@@ -417,7 +420,7 @@ def test_what_has_no_source_is_refused_where_it_compares_by_is(body: str) -> Non
     )
 
 
-OTHERWISE = "that is not as its file says; pytest changes what has an `assert`: keep it in another file"
+OTHERWISE = "that differs from its source file; pytest rewrites functions with `assert`; move it to another file"
 CHANGED = {
     "assert b\ns.on = s.preferred is None": f"`is` in a function {OTHERWISE}",
     "assert b\nmatch s.n:\n    case int():\n        s.on = True": f"`match` in a function {OTHERWISE}",
@@ -499,11 +502,11 @@ def test_what_is_installed_is_refused_at_its_own_line(
     with pytest.raises(ModelError) as caught:
         trace(made(f"import {name} as theirs\n" + mine.replace("class Mistake", "class Mine"), "Mine")())
     del sys.modules[name]
-    message = "`is` on the state: preferred; write .is_none, or == none"
+    message = "`is` applied to the state: preferred; write .is_none, or == none"
     lines = THEIRS.splitlines()
     where = [n for n, x in enumerate(lines, 1) if x.strip() == line][-1]
     if "keeps" in what:
-        message = f"action act changes SEEN, which outlives the step; {VARIABLE}"
+        message = f"action act changes SEEN, which survives the step; {VARIABLE}"
     assert str(caught.value) == f"{name}.py:{where}: {message}"
 
 
@@ -512,7 +515,8 @@ def test_an_assert_of_a_tuple_is_refused() -> None:
     with pytest.warns(SyntaxWarning, match="assertion is always true"):
         said = said_by_tracing(text_of(body))
     assert (
-        said == f"mistake.py:{line_of(text_of(body), body)}: assert of a tuple is always true; take the brackets away"
+        said == f"mistake.py:{line_of(text_of(body), body)}: an assert of a tuple is always true; remove the "
+        "parentheses"
     )
 
 
@@ -523,7 +527,7 @@ def test_a_set_of_texts_has_one_order_in_every_process() -> None:
 def test_an_initial_state_keeps_nothing() -> None:
     text = whole() + "\n    def initial(self, s):\n        SEEN.append(1)\n"
     where = line_of(text, "def initial(self, s):")
-    message = f"mistake.py:{where}: initial changes SEEN, which outlives the step; {VARIABLE}"
+    message = f"mistake.py:{where}: initial changes SEEN, which survives the step; {VARIABLE}"
     assert (said_by_tracing(text), said_by_running(text)) == (message, message)
 
 
@@ -547,23 +551,24 @@ def test_what_a_model_is_built_upon_is_refused_at_its_own_line() -> None:
     with pytest.raises(ModelError) as caught:
         trace(made(text, "Mine")())
     where = line_of(text, "s.on = s.preferred is none")
-    assert str(caught.value) == f"mistake.py:{where}: `is` on the state: preferred; write .is_none, or == none"
+    assert str(caught.value) == (
+        f"mistake.py:{where}: `is` applied to the state: preferred; write .is_none, or == none"
+    )
 
 
 # --- predicates -----------------------------------------------------------------------------------------------------
 
 ANSWERS = {
-    "s.on | ~s.on": "true computes a value of the state and does not use it",
-    "return s.preferred is None": "`is` on the state",
-    "pass": "invariant true gives nothing back; return a condition",
-    "return s.n": "invariant true gives back what is no condition: {n|0} is not a condition; compare it with something",
-    "return [s.on]": "is not a condition; compare it with something",
+    "s.on | ~s.on": "true computes a value of the state but does not use it",
+    "return s.preferred is None": "`is` applied to the state",
+    "pass": "invariant true returns nothing; return a condition",
+    "return s.n": "invariant true must return a condition: {n|0} is not a condition; compare it with a value",
+    "return [s.on]": "is not a condition; compare it with a value",
     "return (s.on for _ in [1])": (
-        "invariant true gives back what is no condition: a generator is not a condition; "
-        "write every(...) or some(...) around it"
+        "invariant true must return a condition: a generator is not a condition; wrap it in every(...) or some(...)"
     ),
     "return self.brokers.index": (
-        "invariant true gives back what is no condition: the method index is not a condition; call it"
+        "invariant true must return a condition: the method index is not a condition; call it"
     ),
 }
 
@@ -572,7 +577,7 @@ ANSWERS = {
 def test_a_predicate_gives_a_condition_back(body: str) -> None:
     text, message = whole(invariant=body), ANSWERS[body]
     mark = line_of(text, "@invariant")
-    where = mark if "gives" in message or "[" in body else mark + 3
+    where = mark if "returns" in message or "must" in message or "[" in body else mark + 3
     for said, form in ((said_by_tracing(text), r"\1"), (said_by_running(text), r"\2")):
         assert re.sub(r"\{(\w+)\|(\w+)\}", form, message) in said
         assert said.startswith(f"mistake.py:{where}: ")
@@ -580,7 +585,7 @@ def test_a_predicate_gives_a_condition_back(body: str) -> None:
 
 # --- functions that do not run, marks that do not mark --------------------------------------------------------------
 
-YIELD = "has a yield and would never run; take the yield away"
+YIELD = "has a yield and would never run; remove the yield"
 ASYNC = "is async and would never run; write def"
 MARKS = {
     "@action(actor='x')\n    def go(self, s):\n        'Go.'\n        yield s.on": f"action go {YIELD}",
@@ -593,22 +598,22 @@ MARKS = {
     "def variables(self):\n        yield flag": f"variables {YIELD}",
     "def check_settings(self):\n        yield 1": f"check_settings {YIELD}",
     "@goal\n    @invariant\n    def good(self, s):\n        'Good.'\n        return s.on": (
-        "good is marked twice; mark it once"
+        "good is decorated twice; decorate it once"
     ),
     "@action(actor='x')\n    @property\n    def go(self, s):\n        'Go.'": (
-        "@action marks a property; mark a plain function, and put nothing around it"
+        "@action decorates a property; decorate a plain function, without other decorators in between"
     ),
     "@staticmethod\n    @invariant\n    def good(m, s):\n        'Good.'\n        return s.on": (
-        "the mark of good is hidden by what is around it; put the mark first"
+        "the decorator of good is hidden by another one; put this decorator first"
     ),
     "@property\n    @invariant\n    def good(self, s):\n        'Good.'\n        return s.on": (
-        "the mark of good is hidden by what is around it; put the mark first"
+        "the decorator of good is hidden by another one; put this decorator first"
     ),
     "@quietly\n    @invariant\n    def good(self, s):\n        'Good.'\n        return s.on": (
-        "the mark of good is hidden by what is around it; put the mark first"
+        "the decorator of good is hidden by another one; put this decorator first"
     ),
     "@invariant\n    def true(self, s):\n        'True.'\n        return s.on": (
-        "true is there twice in one class; give each a name of its own"
+        "true is defined twice in one class; use different names"
     ),
 }
 
@@ -632,9 +637,9 @@ def test_a_predicate_is_replaced_with_its_decorator_only() -> None:
 
 
 VARIABLES = {
-    "pass": "variables gives back None; return a dict of names and domains",
-    "return {'on': 3}": "variable 'on' is 3; give it a domain, such as number(0, 3)",
-    "return {'on': True}": "variable 'on' is True; give it a domain, such as number(0, 3)",
+    "pass": "variables returns None; return a dict of names and domains",
+    "return {'on': 3}": "variable 'on' is 3; use a domain, such as number(0, 3)",
+    "return {'on': True}": "variable 'on' is True; use a domain, such as number(0, 3)",
 }
 
 
@@ -649,12 +654,12 @@ def test_variables_are_domains_by_name(body: str) -> None:
 def test_names_of_invariants_are_a_tuple() -> None:
     with pytest.raises(ModelError) as caught:
         made(text_of().replace('invariants = ("true",)', 'invariants = ("true")'))
-    assert str(caught.value) == "mistake.py:1: Mistake.invariants is a text, not a tuple of names; write ('true',)"
+    assert str(caught.value) == ("mistake.py:1: Mistake.invariants is a string, not a tuple of names; write ('true',)")
 
 
 # --- initial states -------------------------------------------------------------------------------------------------
 
-NO_START = "initial requires what is false, so there is no initial state; assign what must hold"
+NO_START = "initial requires something false, so there is no initial state; assign values instead"
 
 
 @pytest.mark.parametrize("body", ["s.require(s.n == 3)", "s.n = 3\n        s.require(False)"])
@@ -675,7 +680,8 @@ def test_initial_states_of_which_none_is_counted_are_refused() -> None:
     text = text_of() + "\n    @constraint\n    def small(self, s):\n        'Small.'\n        return s.n > 0\n"
     where = line_of(text, "@constraint")
     assert said_by_tracing(text) == (
-        f"mistake.py:{where}: no initial state is within constraint small, so nothing would be explored; let one in"
+        f"mistake.py:{where}: no initial state satisfies constraint small, so nothing would be explored; "
+        "weaken the constraint"
     )
 
 

@@ -73,7 +73,7 @@ def test_a_trace_with_a_step_that_is_switched_off_is_refused_there() -> None:
     assert replay(Clock(back=True), trace).refusal is None
     refusal = replay(Clock(), trace).refusal
     assert refusal is not None
-    assert (refusal.state, refusal.what) == (3, "the action has no such instance: the settings switch it off")
+    assert (refusal.state, refusal.what) == (3, "the action has no such instance: disabled by the settings")
 
 
 def chance(m: Any) -> bool:
@@ -87,10 +87,10 @@ def nothing(m: Any) -> None:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        (nothing, "where of jump gives a NoneType; give back True or False, or a number"),
-        (lambda m: "no", "where of jump gives a str"),
-        (lambda m: m.can_go_back, "where of jump gives a method"),
-        (lambda m: [], "where of jump gives a list"),
+        (nothing, "the where of jump returns a NoneType; return True, False or a number"),
+        (lambda m: "no", "the where of jump returns a str"),
+        (lambda m: m.can_go_back, "the where of jump returns a method"),
+        (lambda m: [], "the where of jump returns a list"),
         (chance, "random"),
     ],
 )

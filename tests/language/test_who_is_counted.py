@@ -53,8 +53,8 @@ class Twice(Counted):
     ("model", "message"),
     [
         (Lights, r"test_who_is_counted.py:\d+: model test-who-is-counted has clients but no setting that counts them"),
-        (Counted, "has clients, and the setting that counts them is 0; let it be 1 at least"),
-        (Twice, "two settings of model test-who-is-counted count clients; take counts=client away from others"),
+        (Counted, "has clients, but the setting that counts them is 0; set it to 1 or more"),
+        (Twice, "two settings of model test-who-is-counted count clients; remove counts=client from others"),
     ],
 )
 def test_a_variable_over_nobody_is_refused(model: type[Model], message: str) -> None:
@@ -91,7 +91,7 @@ class Queue(Model):
 def test_what_holds_of_the_members_of_no_set_is_an_evaluation_error(engine: str, name: str) -> None:
     result = check(Queue, {}, invariants=[name], engine=engine)
     assert result.evaluation is not None
-    assert result.evaluation.what == "the head of an empty channel"
+    assert result.evaluation.what == "head of an empty channel"
 
 
 class TooMuch(Model):
@@ -117,8 +117,8 @@ class TooMuch(Model):
 @pytest.mark.parametrize(
     ("put", "depth", "what"),
     [
-        (True, 3, "line: something put into a full channel of 2 elements"),
-        (False, 1, "line: something taken from an empty channel"),
+        (True, 3, "line: element added to a full channel of 2 elements"),
+        (False, 1, "line: element taken from an empty channel"),
     ],
 )
 def test_what_a_channel_cannot_do_is_told_of_a_channel(engine: str, put: bool, depth: int, what: str) -> None:
@@ -134,5 +134,7 @@ def test_a_name_that_every_model_has_is_refused_with_the_line(name: str) -> None
         s.on = True
 
     go.__name__ = name
-    with pytest.raises(ModelError, match=f"every model has a {name} already, which is no action; choose another name"):
+    with pytest.raises(
+        ModelError, match=f"every model already has a {name}, which is not an action; choose another name"
+    ):
         type("Mine", (Queue,), {name: action(actor="somebody")(go), "__doc__": "Mine."})

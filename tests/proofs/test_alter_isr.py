@@ -23,7 +23,7 @@ from tests.proofs.asking import attempt, pairs
 def test_the_lemmas_are_kept_where_steps_have_a_meaning(settings: dict[str, Any]) -> None:
     result = attempt(AlterIsr, settings, AlterIsrProof)
     assert result.verdict == "not proved"
-    assert {what for _, what in pairs(result)} == {"every step has a meaning"}
+    assert {what for _, what in pairs(result)} == {"every step is defined"}
 
 
 class SendsNobody(AlterIsr):

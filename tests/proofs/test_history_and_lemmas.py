@@ -133,7 +133,7 @@ class Asking(Restricting):
     ("proof", "words"),
     [
         (Restricting, "an assignment in a predicate; predicates only read the state"),
-        (Meddling, "recorder forbid gives 'height', which is no history variable"),
+        (Meddling, "recorder forbid returns 'height', which is not a history variable"),
         (Asking, "recorder forbid takes 'b', which its action does not have"),
     ],
 )
@@ -152,21 +152,22 @@ class Requiring(Restricting):
 @pytest.mark.parametrize("form", ["bit-vectors", "unbounded"])
 def test_a_recorder_that_requires_is_refused(form: str) -> None:
     words = (
-        r"test_history_and_lemmas.py:\d+: a recorder requires something, but a history must not forbid a step; give a"
+        r"test_history_and_lemmas.py:\d+: a recorder uses require, but history variables must not "
+        r"disable a step; return a"
     )
     with pytest.raises(ModelError, match=words):
         attempt(Hill, {}, Requiring, form=form, look=True)
 
 
 def test_a_proof_is_about_its_model() -> None:
-    with pytest.raises(UnknownName, match="proof toys is about models made from Hill; toys is none of them"):
+    with pytest.raises(UnknownName, match="proof toys is about models derived from Hill; toys is not one of them"):
         attempt(Ring, {}, HillProof)
     with pytest.raises(UnknownName, match="has no target 'x'; known: never-above-the-greatest"):
         attempt(Hill, {}, HillProof, targets=("x",))
 
 
 def test_a_lemma_with_other_parameters_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"lemma one takes \(b\); declare just these parameters"):
+    with pytest.raises(ModelError, match=r"lemma one takes \(b\); declare exactly these parameters"):
 
         class Mistaken(Proof):
             @lemma(a=number(0, 1))

@@ -39,16 +39,16 @@ def test_what_is_bad_beyond_small_bounds_is_not_proved_without_bounds(model: typ
 
 def test_python_does_not_decide_by_a_bound() -> None:
     assert violated_at(holes.BadInARange, 3)
-    with pytest.raises(ModelError, match=r"holes.py:\d+: a condition on the state, or on a bound, decides a branch"):
+    with pytest.raises(ModelError, match=r"holes.py:\d+: a branch depends on the state or on a bound"):
         attempt(holes.BadInARange, {}, CounterProof, form="unbounded")
 
 
 @pytest.mark.parametrize(
     ("model", "words"),
     [
-        (holes.BadByTheTypeOfABound, r"holes.py:\d+: the Python type of a value of the state"),
-        (holes.CatchesItsMistake, r"holes.py:\d+: a number that is not known"),
-        (holes.IsThereAboveABound, r"holes.py:\d+: where of fall asks a bound, of which there is none here"),
+        (holes.BadByTheTypeOfABound, r"holes.py:\d+: the Python type of a state value is tested"),
+        (holes.CatchesItsMistake, r"holes.py:\d+: an unknown number where Python needs"),
+        (holes.IsThereAboveABound, r"holes.py:\d+: the where of fall uses a bound, but there are no bounds here"),
     ],
 )
 def test_methods_are_heeded_in_a_proof_too(model: type[Model], words: str) -> None:
@@ -105,14 +105,14 @@ def test_a_wrong_search_for_the_common_records_is_seen() -> None:
 
 
 def test_a_loop_up_to_a_bound_is_refused() -> None:
-    with pytest.raises(ModelError, match=r"holes.py:\d+: a condition on the state, or on a bound, decides a branch"):
+    with pytest.raises(ModelError, match=r"holes.py:\d+: a branch depends on the state or on a bound"):
         attempt(holes.ComparesTwoInALoop, {"replicas": 2}, Kip320Proof, form="unbounded")
 
 
 @pytest.mark.parametrize("user", [{"top": 1}, {"top": 9}])
 def test_the_form_is_compared_at_bounds_of_three_whatever_the_settings(user: dict[str, Any]) -> None:
     result = attempt(holes.OnlyCounts, user, NestingProof, form="unbounded", look=True)
-    assert result.checks["the unbounded form is the model's"] == "z3, each action at 3"
+    assert result.checks["the unbounded form matches the model"] == "z3, each action at 3"
 
 
 def test_a_model_that_starts_anywhere_is_refused() -> None:
@@ -120,5 +120,5 @@ def test_a_model_that_starts_anywhere_is_refused() -> None:
         of = holes.ManyStarts
         invariants = ("fine",)
 
-    with pytest.raises(ModelError, match="several initial states without bounds"):
+    with pytest.raises(ModelError, match="several initial states are not supported without bounds"):
         attempt(holes.ManyStarts, {}, AnyProof, form="unbounded")

@@ -38,7 +38,7 @@ def last_line(done: Outcome) -> str:
 def test_proved(tmp_path: Path) -> None:
     done = run("prove", "kip-320", *SMALL, "--invariant", "strong-isr", "--json", tmp_path / "x.json")
     assert done.code == 0
-    assert done.out.startswith("PROVED  kip-320: strong-isr; by 30 lemmas of kip-320-proof, at the settings, ")
+    assert done.out.startswith("PROVED  kip-320: strong-isr; by 30 lemmas of kip-320-proof, with these settings, ")
     data = read(tmp_path / "x.json")
     assert (data["verdict"], data["exit_code"], data["form"], data["proof"]) == (
         "proved",
@@ -54,14 +54,14 @@ def test_proved(tmp_path: Path) -> None:
 def test_not_proved_shows_counterexamples_to_induction(tmp_path: Path) -> None:
     done = run("prove", f"{TOYS}:Ring", "--json", tmp_path / "x.json")
     assert done.code == 10
-    assert done.out.startswith("NOT PROVED  toys:Ring: is-not-seven: is-not-seven not 1-inductive: that says nothing")
+    assert done.out.startswith("NOT PROVED  toys:Ring: is-not-seven: is-not-seven not 1-inductive, but possibly true")
     for line in (
         "Counterexample to induction: slip and is-not-seven",
         "  1  a state in which all assumptions hold",
         "     at  6",
         "  2  slip()   by hand",
         "     at  6 -> 7",
-        "The first state is not reachable: all 4 reachable states were looked at.",
+        "The first state is unreachable: it is none of the 4 reachable states.",
         "is-not-seven is false there: The number is not seven.",
     ):
         assert line in done.out.splitlines()
@@ -76,15 +76,19 @@ def test_not_proved_shows_counterexamples_to_induction(tmp_path: Path) -> None:
     [
         (["prove", "kip-321"], 150, "isrcheck: there is no model 'kip-321'; did you mean kip-320"),
         (["prove", "kip-320", "--invariant", "strong"], 150, "isrcheck: model kip-320 has no invariant 'strong'; did"),
-        (["prove", "kip-320", "--k", "0"], 150, "isrcheck: --k 0 proves nothing; induction needs one state or more"),
+        (["prove", "kip-320", "--k", "0"], 150, "isrcheck: --k 0 is too small; the smallest value is --k 1"),
         (["prove", "kip-320", "--proof", "x"], 150, "isrcheck: there is no proof 'x'; known: alter-isr-proof, kip-"),
-        (["prove", "v3", "--proof", "kip-320-proof"], 150, "isrcheck: proof kip-320-proof is about models made from"),
-        (["prove", "kip-101", "--unbounded"], 150, "isrcheck: no proof of kip-101 ships for these invariants; name"),
-        (["prove", "kip-320", "-s", "replicas=9"], 150, "isrcheck: setting replicas is a whole number from 1 to 8"),
-        (["prove", "kip-320", "--certificate", str(HERE)], 153, f"isrcheck: cannot write {HERE}: it exists; name a ne"),
-        (["prove", "kip-320", "--k", "2", "--houdini"], 2, "Error: --k is plain induction, without lemmas; take --hou"),
+        (["prove", "v3", "--proof", "kip-320-proof"], 150, "isrcheck: proof kip-320-proof is about models derived f"),
+        (["prove", "kip-101", "--unbounded"], 150, "isrcheck: there is no shipped proof of kip-101 for these invar"),
+        (["prove", "kip-320", "-s", "replicas=9"], 150, "isrcheck: setting replicas must be an integer from 1"),
+        (["prove", "kip-320", "--certificate", str(HERE)], 153, f"isrcheck: cannot write {HERE}: it already exists; c"),
+        (["prove", "kip-320", "--k", "2", "--houdini"], 2, "Error: --k means plain induction, without lemmas; remove "),
         (["prove", "--verify", "nowhere"], 150, "isrcheck: nowhere: it is not a folder"),
-        (["prove", "--verify", str(HERE)], 150, f"isrcheck: {HERE}: it has no manifest.json: it is no certificate"),
+        (
+            ["prove", "--verify", str(HERE)],
+            150,
+            f"isrcheck: {HERE}: it has no manifest.json, so it is not a certificate",
+        ),
     ],
 )
 def test_a_mistake_ends_in_one_line(arguments: list[str], code: int, line: str) -> None:
@@ -122,7 +126,7 @@ def test_a_limit(tmp_path: Path) -> None:
     done = run("prove", "kip-320", "--max-seconds", "0.1", "--quiet", "--json", path)
     assert done.code == 152
     assert done.out.startswith(
-        "INCOMPLETE  kip-320: strong-isr, weak-isr, leader-in-isr-or-none, no-committed-loss: 0.1 sec"
+        "INCOMPLETE  kip-320: strong-isr, weak-isr, leader-in-isr-or-none, no-committed-loss: time limit of 0.1 s"
     )
     assert read(path)["verdict"] == "incomplete"
     done = run("prove", "kip-320", *SMALL, "--max-memory", "1MB", "--quiet")
@@ -155,7 +159,7 @@ def test_a_certificate_is_accepted(certificate: Path, tmp_path: Path) -> None:
 
 def test_a_certificate_chooses_no_code(certificate: Path) -> None:
     done = run("prove", "--verify", certificate)
-    assert (done.code, "which is not a shipped one; give --model" in last_line(done)) == (150, True)
+    assert (done.code, "which is not a shipped one; use --model" in last_line(done)) == (150, True)
 
 
 def change(folder: Path, how: str) -> None:
@@ -177,9 +181,9 @@ def change(folder: Path, how: str) -> None:
             manifest["settings"] = {"top": 7}
         case "another form":
             manifest["format"] = 3
-        case "an invariant that says something else":
+        case "an invariant that differs":
             manifest["targets"]["never-above-the-greatest"] = "Pigs fly."
-        case "a lemma that says something else":
+        case "a lemma that differs":
             manifest["lemmas"]["while-up-it-is-greatest"] = "Pigs fly."
         case "a lemma more":
             manifest["lemmas"]["pigs-fly"] = "Pigs fly."
@@ -210,8 +214,8 @@ def change(folder: Path, how: str) -> None:
             "a lemma dropped",
             "other settings",
             "another form",
-            "an invariant that says something else",
-            "a lemma that says something else",
+            "an invariant that differs",
+            "a lemma that differs",
             "a lemma more",
             "a history that is not there",
             "another answer",
@@ -259,11 +263,11 @@ def test_what_is_looked_at_beside_a_proof_is_looked_at_again(
     certificate: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The certificate was written when this check did not fail."""
-    monkeypatch.setattr(side_conditions, "differences", lambda plain, full: ["climb() does something else"])
+    monkeypatch.setattr(side_conditions, "differences", lambda plain, full: ["it changes climb()"])
     done = verified(certificate)
     assert done.code == 10
     assert done.out.startswith("REJECTED  ")
-    assert "  history restricts nothing: climb() does something else" in done.out.splitlines()
+    assert "  history variables restrict nothing: it changes climb()" in done.out.splitlines()
     assert run(*HILL).code == 10
 
 
@@ -276,4 +280,4 @@ def test_a_certificate_is_of_the_model_that_it_names(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "manifest.json").write_text(json.dumps(said))
     done = run("prove", "--verify", folder, "kip-279")
-    assert (done.code, last_line(done)) == (150, f"isrcheck: {folder}: it is of model kip-320, not of kip-279")
+    assert (done.code, last_line(done)) == (150, f"isrcheck: {folder}: it is for model kip-320, not kip-279")

@@ -143,7 +143,7 @@ def scalar_of(domain: Domain, value: Any) -> tuple[list[Expression], Expression]
     term = term_of(domain, value, "store")
     inside = e.and_(*fits(domain, [term.node]))
     if inside is FALSE:
-        raise mistake(f"{e.render(term.node)} is outside its domain", f"keep it {domain}")
+        raise mistake(f"{e.render(term.node)} can be outside its domain", f"keep it {domain}")
     return [term.node], e.and_(term.defined, inside)
 
 

@@ -59,12 +59,12 @@ class Structure(Symbolic):
 
     def _assign(self, nodes: list[Expression], defined: Expression, what: str) -> None:
         if self._place is None:
-            raise mistake(f"{what} changes a value that is not in the state", "change it through s, where it is kept")
+            raise mistake(f"{what} changes a value outside the state", "change it through s")
         self._place.write(nodes, defined)
 
     def _part_assign(self, domain: Domain, offset: int, value: Any) -> None:
         if self._place is None:
-            raise mistake("an assignment into a value that is not in the state", "assign through s, where it is kept")
+            raise mistake("an assignment to a value outside the state", "assign it through s")
         nodes, defined = nodes_of(domain, value)
         self._place.within(offset).write(nodes, defined)
 
@@ -127,7 +127,7 @@ class TracedPer(Structure):
         if isinstance(index, int):
             self._part_assign(self._domain.element, index * self._domain.element.width, value)
         elif self._place is None:
-            raise mistake("an assignment into a value that is not in the state", "assign through s, where it is kept")
+            raise mistake("an assignment to a value outside the state", "assign it through s")
         else:
             self._at(index).write(*nodes_of(self._domain.element, value))
 

@@ -178,7 +178,7 @@ class Choice(OfTheState):
         if name.startswith("__"):
             raise AttributeError(name)
         raise mistake(
-            f"{self!r} has no .{name}: both its values are plain", f"write when(condition, a.{name}, b.{name})"
+            f"{self!r} has no .{name}: neither value is a state value", f"write when(condition, a.{name}, b.{name})"
         )
 
     def __repr__(self) -> str:
@@ -260,8 +260,8 @@ class TracedIdentity(Term):
 def _fitting(node: Expression) -> Expression:
     """The number `node`; raises `ModelError` if the number can be too large for an engine with 64-bit integers."""
     if node.low < -LARGEST or node.high > LARGEST:
-        what = f"{e.render(node)} can be from {node.low} to {node.high}, more than 63 bits hold"
-        raise mistake(what, "compute with smaller numbers")
+        what = f"{e.render(node)} can be from {node.low} to {node.high}, more than fits in 63 bits"
+        raise mistake(what, "use smaller numbers")
     return node
 
 
