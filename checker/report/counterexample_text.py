@@ -116,7 +116,7 @@ def evaluation_text(failure: EvaluationFailure, ink: Ink = PLAIN, plain: bool = 
         *lines,
         *_last_state(failure.trace, ink),
         "",
-        f"{action} has no meaning there: {failure.where}: {failure.what}",
+        f"{action} is undefined there: {failure.where}: {failure.what}",
     ]
 
 
@@ -169,7 +169,7 @@ def fairness_text(fairness: Fairness) -> str:
     """The fairness that is assumed, as text: `weak fairness ...; strong: commit; unfair: fetch`."""
     named = [(name, sorted(getattr(fairness, name))) for name in ("strong", "weak", "unfair")]
     said = [f"{name}: {', '.join(actions)}" for name, actions in named if actions]
-    return "; ".join([f"{fairness.default} fairness of healing actions unless their model says other", *said])
+    return "; ".join([f"{fairness.default} fairness of healing actions unless the model declares otherwise", *said])
 
 
 def _rows(name: str, outcome: PropertyResult) -> Iterator[tuple[str, str]]:
@@ -179,9 +179,12 @@ def _rows(name: str, outcome: PropertyResult) -> Iterator[tuple[str, str]]:
     several = sum(1 for each in outcome.asked if each.choice)
     asked = f"{plural(several, 'choice')} of parameters, " if several > 1 else ""
     so_far = "" if outcome.canonical else ", of those explored"
-    yield "", f"{asked}{plural(outcome.total('region'), 'state')} in which it is open{so_far}; {_components(outcome)}"
+    yield (
+        "",
+        (f"{asked}{plural(outcome.total('region'), 'state')} in which it is pending{so_far}; {_components(outcome)}"),
+    )
     if outcome.verdict == "holds" and outcome.fairness_used:
-        yield "", f"because these are fair: {', '.join(outcome.fairness_used)}"
+        yield "", f"because of the fairness of {', '.join(outcome.fairness_used)}"
 
 
 def _components(outcome: PropertyResult) -> str:
@@ -197,10 +200,10 @@ def property_text(outcome: PropertyResult) -> str:
     if outcome.trace is not None:
         return f"violated{choice_text(outcome)}, {lasso_text(outcome)}"
     if outcome.vacuous:
-        return "holds, vacuously: its premise never comes true"
+        return "holds vacuously: its premise never becomes true"
     ends, components = outcome.total("excused_ends"), outcome.total("excused_components")
     excused = " and ".join(plural(count, what) for count, what in ((ends, "end"), (components, "component")) if count)
-    return f"holds; excused for want of room: {excused} (raise the bounds)" if excused else "holds"
+    return f"holds, except where a bound stops it: {excused} (raise the bounds)" if excused else "holds"
 
 
 def lasso_text(outcome: PropertyResult) -> str:
@@ -213,4 +216,4 @@ def lasso_text(outcome: PropertyResult) -> str:
     if trace.stays:
         return f"stuck after {plural(trace.length, 'state')}{other}"
     cycle = plural(trace.length - trace.loop - 1, "step")
-    return f"after {plural(trace.loop + 1, 'state')} round and round in {cycle}{other}"
+    return f"after {plural(trace.loop + 1, 'state')} in a cycle of {cycle}{other}"

@@ -54,7 +54,7 @@ def summary(cases: Sequence[Case], title: str, headline: str) -> str:
         return text.encode()[:LARGEST].decode(errors="ignore")
     for part in _counterexamples(cases):
         if len((text + part).encode()) > LARGEST:
-            return text + "\nThe rest is larger than GitHub shows.\n"
+            return text + "\nThe rest exceeds GitHub's size limit.\n"
         text += part
     return text
 

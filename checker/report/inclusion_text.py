@@ -23,15 +23,15 @@ def inclusion_summary(found: Comparison) -> str:
     """A short summary of which behaviours are new and which are gone."""
     apart = f" ({', '.join(found.apart)} cannot be compared)" if found.apart else ""
     if found.new.verdict == found.gone.verdict == "none":
-        return f"nothing is new, nothing is gone{apart}"
+        return f"no behaviour is new or gone{apart}"
     return f"{_way_summary(found.new, 'new')}; {_way_summary(found.gone, 'gone')}{apart}"
 
 
 def _way_summary(way: OneWay, word: str) -> str:
     if way.verdict == "none":
-        return f"nothing is {word}"
+        return f"no behaviour is {word}"
     if way.endings is None:
-        return f"nothing is {word} up to {plural(way.depth or 0, 'state')}"
+        return f"no behaviour of up to {plural(way.depth or 0, 'state')} is {word}"
     return f"a behaviour of {plural(way.endings.trace.length, 'state')} is {word}: {_last(way.endings)}"
 
 
@@ -48,12 +48,12 @@ def inclusion_text(found: Comparison, ink: Ink = PLAIN, plain: bool = False) -> 
     ]
     lines += _list("settings that differ", tuple(changed)) + _list("visible", found.visible)
     lines += _list("not compared", found.hidden)
-    looked = [f"{plural(way.pairs, 'pair')} for what is {word}" for way, word in _ways(found)]
-    lines += [f"looked at: {', '.join(looked)}"]
+    looked = [f"{plural(way.pairs, 'pair')} for {word} behaviours" for way, word in _ways(found)]
+    lines += [f"explored: {', '.join(looked)}"]
     for way, word in _ways(found):
         mine, other = (found.b.name, found.a.name) if word == "new" else (found.a.name, found.b.name)
         if way.endings is not None:
-            lines += ["", ink("head", f"{word.capitalize()}: {mine} does this, {other} never does")]
+            lines += ["", ink("head", f"{word.capitalize()}: {mine} allows this, {other} does not")]
             lines += endings_text(way.endings, mine, other, ink, plain)
         elif way.verdict == "incomplete":
             lines += ["", _open(way, word)]
@@ -70,9 +70,13 @@ def _list(head: str, names: tuple[str, ...]) -> list[str]:
 
 
 def _open(way: OneWay, word: str) -> str:
-    why = {"pairs": "--max-pairs is reached", "time": "--max-seconds is reached", "memory": "memory is short"}
+    why = {
+        "pairs": "--max-pairs is reached",
+        "time": "--max-seconds is reached",
+        "memory": "the memory limit is reached",
+    }
     known = f"no behaviour of up to {plural(way.depth or 0, 'state')} is {word}"
-    return f"Open: {known}; of longer ones nothing is known: {why[way.stopped or 'pairs']}"
+    return f"Undecided: {known}; longer behaviours are unknown: {why[way.stopped or 'pairs']}"
 
 
 def endings_text(endings: Endings, mine: str, other: str, ink: Ink = PLAIN, plain: bool = False) -> list[str]:
@@ -90,20 +94,23 @@ def endings_text(endings: Endings, mine: str, other: str, ink: Ink = PLAIN, plai
 
 def _same_so_far(endings: Endings) -> str:
     assert endings.other is not None
-    steps = "by the same steps" if endings.same_steps else "by steps of its own"
-    return f"shows the same up to there in {plural(endings.other.length, 'state')}, {steps}; then it cannot go on so:"
+    steps = "by the same steps" if endings.same_steps else "by other steps"
+    return (
+        f"shows the same so far in {plural(endings.other.length, 'state')}, {steps}, and then cannot "
+        "continue like this:"
+    )
 
 
 def ending_text(ending: Ending, mine: str, other: str) -> list[str]:
     """The lines on the last step of a behaviour: how the model `other` refuses it, does it differently, or lacks it."""
     if ending.how == "absent":
-        return [f"it has no step like that{f' ({ending.step} does not act)' if ending.step else ''}"]
+        return [f"it has no such step{f' ({ending.step} does not act)' if ending.step else ''}"]
     if ending.how == "elsewhere":
         rows = [(d.path, f"{d.here} in {mine}, {d.fixed} in {other}") for d in ending.differs[:MOST]]
-        return [f"{ending.step} does otherwise", *columns(rows), *_more(len(ending.differs))]
+        return [f"{ending.step} behaves differently", *columns(rows), *_more(len(ending.differs))]
     source = " ".join(wrapped(ending.source or "", WIDTH))
     said = "" if not ending.condition or len(ending.condition) > WIDTH else f": {ending.condition}"
-    why = ", for want of room alone: raise the bounds" if ending.room else ""
+    why = ", only because of a bound: raise the bounds" if ending.room else ""
     lines = [
         f"{ending.step} is refused{why}",
         *(f"  {x}" for x in wrapped(f"{ending.where}  {source} is false{said}", 100)),

@@ -184,18 +184,18 @@ def _github(subject: Any) -> Printed:
 CI: Final = ("check", "refine", "regress")
 OUTPUTS: Final = (
     Output("json", ".json", "Write the result as JSON", None, unfinished=True),
-    Output("itf", ".itf.json", "Write the shortest counterexample as ITF",
+    Output("itf", ".itf.json", "Write the shortest counterexample in ITF",
            ("check", "refine", "simulate"), _itf, of_trace=True),
-    Output("html", ".html", "Write the report as a page for a browser",
+    Output("html", ".html", "Write the report as an HTML page",
            ("check", "refine", "regress", "replay", "conform", "review")),
-    Output("markdown", ".md", "Write the report as Markdown, for a comment on a pull request", ("review",)),
-    Output("svg", ".svg", "Write the first trace as a picture", ("replay",)),
-    Output("plot", ".svg", "Write the counts as plots, in SVG or PNG", ("sweep", "analyze")),
+    Output("markdown", ".md", "Write the report as Markdown, for a pull request comment", ("review",)),
+    Output("svg", ".svg", "Write the first trace as an SVG picture", ("replay",)),
+    Output("plot", ".svg", "Plot the counts, in SVG or PNG", ("sweep", "analyze")),
     Output("mermaid", ".mmd", "Write the shortest counterexample as a sequence diagram",
            ("check", "refine"), _mermaid, of_trace=True),
     Output("junit", ".xml", "Write the verdicts as JUnit XML", CI, _junit, unfinished=True),
     Output("sarif", ".sarif", "Write the verdicts as SARIF", CI, _sarif, unfinished=True),
-    Output("github", "", "Print annotations for GitHub, and add the verdicts to the step's summary",
+    Output("github", "", "Print GitHub annotations, and add the verdicts to the job summary",
            CI, _github, unfinished=True),
 )  # fmt: skip
 
@@ -231,7 +231,7 @@ def model_of(result: Result, model: str | type[Model] | Model | LoadedModel | No
 
     loaded = loaded_of(type(model) if isinstance(model, Model) else result.model if model is None else model)
     if loaded.name != result.model:
-        raise UnknownName(f"the result is of model {result.model}, not of {loaded.name}")
+        raise UnknownName(f"the result is for model {result.model}, not {loaded.name}")
     return loaded
 
 

@@ -16,7 +16,7 @@ def report(result: ProofResult, ink: Ink = PLAIN, every: bool = False) -> str:
     sections = [
         [verdict_line(result, ink)],
         _settings(result, ink),
-        _named("Proved" if result.verdict == "proved" else "To be proved", result.targets, ink),
+        _named("Proved" if result.verdict == "proved" else "To prove", result.targets, ink),
         _named(f"Lemmas ({len(result.lemmas)})", result.lemmas, ink),
         _dropped(result, ink),
         _named("Checks", result.checks, ink),
@@ -47,9 +47,9 @@ def _how(result: ProofResult) -> str:
         if result.by == "induction"
         else f"{plural(len(result.lemmas), 'lemma')} of {result.proof}"
     )
-    form = "without bounds" if result.form == "unbounded" else "at the settings"
+    form = "without bounds" if result.form == "unbounded" else "with these settings"
     versions = ", ".join(f"{name} {version}" for name, version in result.solvers.items())
-    return f"by {by}, {form}, {number(result.obligations)} goals asked of {versions}"
+    return f"by {by}, {form}, {number(result.obligations)} goals checked by {versions}"
 
 
 def _settings(result: ProofResult, ink: Ink) -> list[str]:
@@ -64,7 +64,7 @@ def _named(title: str, sentences: dict[str, str], ink: Ink) -> list[str]:
 def _dropped(result: ProofResult, ink: Ink) -> list[str]:
     lines = []
     if result.dropped:
-        lines += [ink("head", "Dropped: not kept by every step"), *columns([name] for name in result.dropped)]
+        lines += [ink("head", "Dropped: not preserved by every step"), *columns([name] for name in result.dropped)]
     if result.redundant is not None:
         names = result.redundant or ["none"]
         lines += [ink("head", "Redundant: any one of these can be dropped"), *columns([name] for name in names)]
@@ -73,14 +73,14 @@ def _dropped(result: ProofResult, ink: Ink) -> list[str]:
 
 def _failing(result: ProofResult, ink: Ink) -> list[str]:
     rows = [
-        (f.action, "does not keep" if f.action not in (START, TARGET) else "do not give", f.goal, _instances(f))
+        (f.action, "does not preserve" if f.action not in (START, TARGET) else "do not imply", f.goal, _instances(f))
         for f in result.failing
     ]
-    return [ink("head", "What does not follow"), *columns(rows)] if rows else []
+    return [ink("head", "Failed goals"), *columns(rows)] if rows else []
 
 
 def _instances(failing: Failing) -> str:
-    doubt = ", the solver does not know" if failing.answer == "unknown" else ""
+    doubt = ", the solver gave up" if failing.answer == "unknown" else ""
     return f"{plural(len(failing.instances), 'instance')}{doubt}"
 
 
@@ -89,7 +89,7 @@ def _counterexamples(result: ProofResult, ink: Ink, every: bool) -> list[list[st
     kept = shown if every else shown[:SHOWN]
     sections = [_counterexample(result, failing, found, ink) for failing, found in kept if found is not None]
     if len(kept) < len(shown):
-        sections.append([f"{len(shown) - len(kept)} more counterexamples to induction: --all shows them"])
+        sections.append([f"{len(shown) - len(kept)} more counterexamples to induction; --all shows them"])
     return sections
 
 

@@ -38,7 +38,7 @@ def refusal(found: Refined, ink: Ink = PLAIN) -> list[str]:
 
 
 def _warning(found: Refined) -> str:
-    return f"warning: vacuous: nothing of {found.specification} ever happens, by mapping {found.mapping}"
+    return f"warning: vacuous: no step of {found.specification} ever happens, with mapping {found.mapping}"
 
 
 def _question(found: Refined, ink: Ink) -> list[str]:
@@ -48,12 +48,12 @@ def _question(found: Refined, ink: Ink) -> list[str]:
     specification's states that the model's states represent, and the specification's steps that the model's
     steps represent.
     """
-    asked = "any number" if found.at_most is None else f"{number(found.at_most)} at most"
+    asked = "any number" if found.at_most is None else f"at most {number(found.at_most)}"
     rows = [
         ("mapping", found.mapping),
         *((name, said(value)) for name, value in found.settings.items()),
-        ("its steps for one step of the model", asked),
-        ("its states to which the model's are mapped", number(found.states)),
-        ("its steps to which the model's are mapped", number(found.steps)),
+        ("its steps per model step", asked),
+        ("its states that the model maps to", number(found.states)),
+        ("its steps that the model maps to", number(found.steps)),
     ]
     return [ink("head", f"Specification {found.specification}"), *columns(rows)]

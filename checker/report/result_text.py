@@ -109,12 +109,12 @@ def uncovered(result: Result) -> list[str]:
     if result.verdict != "incomplete" and result.left == 0 and result.partial is None:
         return []
     lines = [
-        f"{plural(result.left, _unit(result))} found and not expanded; nothing is known beyond depth {result.depth}"
+        f"{plural(result.left, _unit(result))} found but not expanded; nothing is known beyond depth {result.depth}"
     ]
     if result.partial is not None:
         seen, at = result.partial.get("distinct", 0), result.partial.get("level", result.depth + 1)
-        some = f"{plural(seen, _unit(result))} of depth {at} seen as well, not counted (not reproducible)"
-        lines.append(some if seen else f"depth {at} was begun; none of its states is counted")
+        some = f"{plural(seen, _unit(result))} of depth {at} also seen, but not counted (not reproducible)"
+        lines.append(some if seen else f"depth {at} was started; none of its states is counted")
     lines += _size_estimate(result)
     if result.reason and result.verdict != "incomplete":
         lines.insert(0, f"the search stopped: {result.reason}")
@@ -127,9 +127,9 @@ def _size_estimate(result: Result) -> list[str]:
         return []
     expected = result.extra["forecast"]
     words = {"states": number, "seconds": seconds, "store_bytes": size}
-    names = {"states": " states in all", "seconds": " at the speed so far", "store_bytes": " of states"}
+    names = {"states": " states in total", "seconds": " at the current speed", "store_bytes": " of states"}
     estimates = [f"{words[n](e['low'])} to {words[n](e['high'])}{names[n]}" for n, e in expected.items()]
-    return [f"forecast from the growth of levels: {', '.join(estimates)}"]
+    return [f"estimate from the growth of levels: {', '.join(estimates)}"]
 
 
 # --- what the verdict rests on --------------------------------------------------------------------------------------
@@ -153,7 +153,7 @@ def note_on(result: Result, name: str, bound: str) -> str:
     Otherwise the note says what the setting leaves out, and then repeats `bound` (such as `bound hit`).
     """
     if name in result.inert:
-        return f"does nothing: {result.inert[name]}"
+        return f"no effect: {result.inert[name]}"
     left_out = [f"leaves out {result.left_out[name]}"] if name in result.left_out else []
     return "; ".join([*left_out, *([bound] if bound else [])])
 
@@ -162,7 +162,7 @@ def _invariants(result: Result, ink: Ink) -> list[str]:
     rows = [(name, invariant_text(outcome, result)) for name, outcome in result.invariants.items()]
     if result.deadlock is not None:
         rows.append(("no deadlock", invariant_text(result.deadlock, result)))
-    rows += [(name, f"not asked: --invariant {name}") for name in result.unchecked]
+    rows += [(name, f"not checked by default: --invariant {name}") for name in result.unchecked]
     return [ink("head", "Invariants"), *columns(rows or [("none", "")])]
 
 
@@ -170,12 +170,12 @@ def invariant_text(outcome: InvariantResult, result: Result) -> str:
     """The verdict on an invariant, in a few words."""
     if outcome.verdict == "violated" and outcome.trace is not None:
         otherwise = (
-            ", found in an unfinished level" if result.counted else ", perhaps not the canonical one of that length"
+            ", found in an unfinished level" if result.counted else ", perhaps not the canonical one of this length"
         )
         exact = "" if outcome.canonical else otherwise
         return f"violated, trace of {plural(outcome.trace.length, 'state')}{exact}"
     if outcome.verdict == "incomplete":
-        return f"incomplete, no violation to depth {outcome.checked_depth}"
+        return f"incomplete, no violation up to depth {outcome.checked_depth}"
     return "holds"
 
 
@@ -194,7 +194,7 @@ def _search(result: Result, ink: Ink) -> list[str]:
         rows.append(("outside constraints", number(result.rejected)))
     if result.degrees is not None:
         least, mean, greatest = result.degrees
-        rows.append(("out-degree", f"least {least}, mean {mean:.2f}, greatest {greatest}"))
+        rows.append(("out-degree", f"min {least}, mean {mean:.2f}, max {greatest}"))
     workers = plural(result.workers, "worker")
     return [ink("head", f"Search ({result.engine} engine, {workers})"), *columns(rows)]
 
@@ -230,13 +230,13 @@ def vacuity(result: Result) -> list[str]:
     An invariant may hold only because these actions never fired.
     """
     if not result.counted:
-        return ["not known: another engine says which actions fire"]
+        return ["unknown: use another engine to see which actions fire"]
     so_far = " so far" if result.left else ""
     lines = [f"warning: action {name} has never fired{so_far}" for name in result.actions_never_fired]
     lines += [f"warning: goal {name} was never reached{so_far}" for name in result.goals_never_reached]
     fired = "every action fired" + (", every goal was reached" if result.goals else "")
     absent = [*result.actions_without_instance, *(f"goal {name}" for name in result.goals_switched_off)]
-    off = [f"switched off by the settings: {', '.join(absent)}"] if absent else []
+    off = [f"disabled by the settings: {', '.join(absent)}"] if absent else []
     return [*(lines or [fired]), *off]
 
 

@@ -35,7 +35,7 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
     sampling = result.extra["sampling"]
     visited = plural(sampling["states_visited"], "state")
     seed = f"seed {sampling['seed']}"
-    met = f"no violation met in {plural(sampling['walks'], 'random walk')} of {visited} ({seed})"
+    met = f"no violation found in {plural(sampling['walks'], 'random walk')} over {visited} ({seed})"
     stopped = f"{result.reason}; " if not sampling["reproducible"] and result.reason else ""
     return f"{ink('open', 'INCOMPLETE')}  {result.model}: {stopped}{met}"
 
@@ -46,15 +46,15 @@ def brief(result: Result, ink: Ink = PLAIN) -> str:
     never = [f"action {n}" for n in sampling["actions_never_taken"]]
     never += [f"goal {n}" for n in sampling["goals_never_reached"]]
     unproblematic = result.verdict != "violated" and result.evaluation is None and never
-    warning = [f"warning: not met in any walk: {', '.join(never)}"] if unproblematic else []
+    warning = [f"warning: never seen in any walk: {', '.join(never)}"] if unproblematic else []
     return "\n".join([verdict_line(result, ink), *warning]) + "\n"
 
 
 def _uncovered(result: Result, ink: Ink) -> list[str]:
     sampling = result.extra["sampling"]
-    lines = ["these are samples: what was not met may be reachable, and no invariant is said to hold"]
+    lines = ["random walks are samples: what they did not reach may be reachable, and no invariant is proved"]
     if not sampling["reproducible"]:
-        lines.append("where the walks ended depends on time: the same seed may meet more or less")
+        lines.append("the end of the walks depended on time, so the same seed may reach more or less")
     return [ink("head", "Not covered"), *columns([line] for line in lines)]
 
 
@@ -68,7 +68,7 @@ def _bound(result: Result, sampling: dict[str, Any], name: str) -> str:
     walks = sampling["bounds"].get(name)
     if name in result.bounds_not_explored:
         return NOT_EXPLORED
-    return "" if walks is None else f"bound met in {plural(walks, 'walk')}" if walks else "bound not met"
+    return "" if walks is None else f"bound hit in {plural(walks, 'walk')}" if walks else "bound not hit"
 
 
 def _invariants(result: Result, sampling: dict[str, Any], ink: Ink) -> list[str]:
@@ -79,10 +79,10 @@ def _invariants(result: Result, sampling: dict[str, Any], ink: Ink) -> list[str]
 
 def _invariant_text(outcome: InvariantResult, shortened: dict[str, Any] | None) -> str:
     if outcome.trace is None or shortened is None:
-        return "incomplete, no violation met"
+        return "incomplete, no violation found"
     walked, now = shortened["walked"], shortened["shortened"]
     how = f"shortened from {walked} to {now}" if now < walked else f"as walked, {now}"
-    proved = "there is no shorter one" if shortened["shortest"] else "not proved shortest"
+    proved = "shortest" if shortened["shortest"] else "not proved shortest"
     return f"violated, trace of {plural(outcome.trace.length, 'state')} ({how}; {proved})"
 
 
@@ -93,17 +93,17 @@ def _walks(result: Result, sampling: dict[str, Any], ink: Ink) -> list[str]:
         ("walks", number(sampling["walks"])),
         ("states visited", number(sampling["states_visited"])),
         (
-            "of these distinct",
-            f"about {number(sampling['distinct_estimate'])} (estimated from fingerprints, within {error:.1f} %"
-            " two times in three)",
+            "distinct",
+            f"about {number(sampling['distinct_estimate'])} (estimated from fingerprints, standard error "
+            f"{error:.1f} %)",
         ),
     ]
     if sampling["constraint_rejected"]:
         rows.append(("outside constraints", number(sampling["constraint_rejected"])))
     if sampling["lengths"] is not None:
-        names = ("least", "quarter", "median", "three_quarters", "greatest")
-        words = ", ".join(f"{name.replace('_', ' ')} {sampling['lengths'][name]}" for name in names)
-        rows.append(("states of a walk", f"{words}; at most {sampling['depth_limit']}"))
+        names = {"least": "min", "quarter": "25 %", "median": "median", "three_quarters": "75 %", "greatest": "max"}
+        words = ", ".join(f"{word} {sampling['lengths'][name]}" for name, word in names.items())
+        rows.append(("states per walk", f"{words}; limit {sampling['depth_limit']}"))
     ends = ", ".join(f"{number(count)} {words}" for words, count in sampling["ends"].items() if count)
     if ends:
         rows.append(("ended", ends))
@@ -122,7 +122,7 @@ def _goals(sampling: dict[str, Any], ink: Ink) -> list[str]:
     rows = [(name, f"reached in {plural(n, 'walk')}") for name, n in sampling["goals"].items() if n]
     rows += [(name, "not reached in any walk") for name in sampling["goals_never_reached"]]
     rows += [(name, "never taken in any walk") for name in sampling["actions_never_taken"]]
-    return [ink("head", "Goals, and actions never taken"), *columns(rows)] if rows else []
+    return [ink("head", "Goals, and actions that were never taken"), *columns(rows)] if rows else []
 
 
 def _cost(result: Result, sampling: dict[str, Any], ink: Ink) -> list[str]:

@@ -118,7 +118,7 @@ class _Maker:
                 self._suite,
                 name,
                 "failed",
-                f"{name} is false after {plural(invariant_outcome.trace.length - 1, 'step')}: "
+                f"{name} is violated after {plural(invariant_outcome.trace.length - 1, 'step')}: "
                 f"{invariant_outcome.sentence}",
                 invariant_outcome.sentence,
                 "\n".join(violations_text([(name, invariant_outcome)])),
@@ -165,10 +165,10 @@ class _Maker:
     def _open(self, invariant_outcome: InvariantResult) -> tuple[Outcome, str]:
         """The outcome and the message for an invariant (or deadlock) without a counterexample."""
         if invariant_outcome.verdict == "holds":
-            return "passed", f"holds in all of {plural(self.result.distinct, 'state')}"
-        so_far = f"not violated to depth {invariant_outcome.checked_depth}"
+            return "passed", f"holds in all {plural(self.result.distinct, 'state')}"
+        so_far = f"not violated up to depth {invariant_outcome.checked_depth}"
         if self.result.verdict == "violated" and self.result.reason is None:
-            return "skipped", f"{so_far}, where the search stopped at another violation"
+            return "skipped", f"{so_far}; the search stopped at another violation"
         return "error", f"{so_far}: {self.result.reason or 'the search did not finish'}"
 
     def _path(self, trace: Trace) -> Iterator[Location]:
@@ -186,15 +186,15 @@ class _Maker:
             where = None if method is None else location_of(method, failure.what)
             text = "\n".join(evaluation_text(failure))
             message = f"{failure.where}: {failure.what}"
-            rule = "The model has a meaning in every state."
+            rule = "The model can be evaluated in every state."
             yield Case(self._suite, "evaluation", "error", message, rule, text, where, path, trace=failure.trace)
         if self.result.unmet:
             said = "; ".join(self.result.unmet)
             yield Case(self._suite, "expectation", "failed", said, "The outcome is as expected.")
         elif self.result.exit_code == Exit.DIFFERENCE:
             never = [*self.result.actions_never_fired, *self.result.goals_never_reached]
-            said = f"never seen: {', '.join(never)}" if never else "nothing of the specification ever happens"
-            yield Case(self._suite, "vacuity", "failed", said, "Everything happens.")
+            said = f"never seen: {', '.join(never)}" if never else "no step of the specification ever happens"
+            yield Case(self._suite, "vacuity", "failed", said, "Every action fires and every goal is reached.")
 
     @property
     def _suite(self) -> str:
@@ -213,4 +213,4 @@ def location_of(function: Callable[..., Any], message: str = "") -> Location:
 
 def unfinished(suite: str, reason: str, code: int) -> Case:
     """The test case for a check that gave no result."""
-    return Case(suite, "check", "error", f"{reason} (exit code {code})", "The model is checked.")
+    return Case(suite, "check", "error", f"{reason} (exit code {code})", "The model could be checked.")

@@ -23,11 +23,11 @@ def test_one_story_with_two_endings(tmp_path: Path) -> None:
     assert said.code == 10
     lines = said.out.splitlines()
     assert lines[0] == (
-        "DIFFERENT  kip-279 -> kip-320: nothing is new; "
+        "DIFFERENT  kip-279 -> kip-320: no behaviour is new; "
         "a behaviour of 8 states is gone: leader-expand-isr(leader=0, follower=1)"
     )
-    assert "Gone: kip-279 does this, kip-320 never does" in lines
-    assert "kip-320 shows the same up to there in 7 states, by steps of its own; then it cannot go on so:" in lines
+    assert "Gone: kip-279 allows this, kip-320 does not" in lines
+    assert "kip-320 shows the same so far in 7 states, by other steps, and then cannot continue like this:" in lines
     assert "     fenced-leader-expand-isr(leader=0, follower=1) is refused" in lines
     data = json.loads((tmp_path / "d.json").read_text())
     jsonschema.validate(data, SCHEMA)
@@ -50,7 +50,7 @@ def test_settings_of_one_model(tmp_path: Path) -> None:
     said = run("review", "--behaviours", file, "--a-setting", "wraps=false", "--b-setting", "wraps=true", "--quiet")
     assert said.out == (
         "DIFFERENT  counter with wraps=false -> counter with wraps=true: a behaviour of 5 states is new: "
-        "start-again(); nothing is gone\n"
+        "start-again(); no behaviour is gone\n"
     )
 
 
@@ -60,9 +60,10 @@ def test_a_step_for_which_there_is_no_room_is_said_to_be_one(tmp_path: Path) -> 
     file.write_text(COUNTER.replace("s.require(s.value < self.top)", "s.require(s.room(s.value < self.top))"))
     said = run("review", "--behaviours", file, "--b-setting", "top=4", "-s", "wraps=false")
     assert said.out.startswith(
-        "DIFFERENT  roomy with top=3 -> roomy with top=4: a behaviour of 5 states is new: count(); nothing is gone\n"
+        "DIFFERENT  roomy with top=3 -> roomy with top=4: a behaviour of 5 states is new: count(); no "
+        "behaviour is gone\n"
     )
-    assert "     count() is refused, for want of room alone: raise the bounds" in said.out.splitlines()
+    assert "     count() is refused, only because of a bound: raise the bounds" in said.out.splitlines()
     plain = run("review", "--behaviours", counter(tmp_path), "--b-setting", "top=4", "-s", "wraps=false")
     assert "     count() is refused" in plain.out.splitlines()
 
@@ -72,7 +73,7 @@ def test_a_scenario_and_its_control() -> None:
         said = run("review", "--behaviours", "--scenario", name, "--visible", "log, state", "--visible", "committed")
         assert said.code == 10
         assert said.out.startswith(
-            "DIFFERENT  v3-lost-zookeeper-reply -> v3-lost-zookeeper-reply-fixed-by-kafka-1382: nothing is new; "
+            "DIFFERENT  v3-lost-zookeeper-reply -> v3-lost-zookeeper-reply-fixed-by-kafka-1382: no behaviour is new; "
             "a behaviour of 5 states is gone: commit(p=0, b=0)\nsettings that differ: read_back false -> true\n"
         )
 
@@ -81,15 +82,15 @@ def test_a_limit_leaves_open_what_is_not_known(tmp_path: Path) -> None:
     same = "review", "--behaviours", "kip-320", "kip-320", *TINY, "--visible", "log"
     said = run(*same, "--max-pairs", "50", "--json", tmp_path / "d.json")
     assert said.code == 152
-    assert said.out.startswith("INCOMPLETE  kip-320 (first) -> kip-320 (second): nothing is new up to ")
-    assert "of longer ones nothing is known: --max-pairs is reached" in said.out
+    assert said.out.startswith("INCOMPLETE  kip-320 (first) -> kip-320 (second): no behaviour of up to ")
+    assert "longer behaviours are unknown: --max-pairs is reached" in said.out
     data = json.loads((tmp_path / "d.json").read_text())
     jsonschema.validate(data, SCHEMA)
     assert data["behaviours"]["new"]["stopped"] == "pairs"
     assert 1 <= data["behaviours"]["new"]["equal_depth"] < 13
     assert run(*same, "--max-memory", "1MB", "--quiet").code == 152
     assert run(*same, "--max-seconds", "0.000001", "--quiet").code == 152
-    assert run(*same, "--quiet").out == "SAME  kip-320 (first) -> kip-320 (second): nothing is new, nothing is gone\n"
+    assert run(*same, "--quiet").out == ("SAME  kip-320 (first) -> kip-320 (second): no behaviour is new or gone\n")
 
 
 def git(folder: Path, *arguments: str) -> None:
@@ -114,21 +115,22 @@ def test_two_versions_of_a_file_each_with_the_files_beside_it(repository: Path) 
     said = run("review", "--behaviours", "--a-ref", "main", "--visible", "value", "--quiet", "--", repository)
     assert (said.code, said.err) == (10, "")
     assert said.out == (
-        "DIFFERENT  my-counter at main -> my-counter now: a behaviour of 4 states is new: count(); nothing is gone\n"
+        "DIFFERENT  my-counter at main -> my-counter now: a behaviour of 4 states is new: count(); no "
+        "behaviour is gone\n"
     )
     git(repository.parent, "commit", "-q", "-a", "-m", "three")
     both = run(
         "review", "--behaviours", repository, "--a-ref", "HEAD", "--b-ref", "HEAD~1", "--visible", "value", "--quiet"
     )
-    assert "nothing is new; a behaviour of 4 states is gone: count()" in both.out
+    assert "no behaviour is new; a behaviour of 4 states is gone: count()" in both.out
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("--a-ref", "nosuch"), "git has no revision 'nosuch' of the folder of {file}; git log lists what there is"),
-        (("--a-ref=-x",), "git has no revision '-x' of the folder of {file}; git log lists what there is"),
-        (("--a-ref", "main", "--visible", "valu"), "nothing called 'valu' is in both models; did you mean value?"),
+        (("--a-ref", "nosuch"), "the repository of {file} has no revision 'nosuch'; git log lists the revisions"),
+        (("--a-ref=-x",), "the repository of {file} has no revision '-x'; git log lists the revisions"),
+        (("--a-ref", "main", "--visible", "valu"), "'valu' does not exist in both models; did you mean value?"),
     ],
 )
 def test_what_git_or_the_models_do_not_have(repository: Path, given: tuple[str, ...], message: str) -> None:
@@ -142,18 +144,18 @@ def test_a_file_that_a_revision_does_not_have(repository: Path) -> None:
     new = repository.with_name("new.py")
     new.write_text(COUNTER)
     said = run("review", "--behaviours", "--a-ref", "main", new)
-    assert (said.code, said.err) == (150, f"isrcheck: {new} is not in revision main; name a file that it has\n")
+    assert (said.code, said.err) == (150, f"isrcheck: {new} does not exist in revision main; choose a file that does\n")
     assert run("review", "--behaviours", "--a-ref", "main", "kip-320").code == 150
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (("kip-320", "kip-279", "--plain"), "--plain goes with --behaviours"),
+        (("kip-320", "kip-279", "--plain"), "--plain requires --behaviours"),
         (("--behaviours",), "Missing argument 'OLD': a model, or --scenario."),
-        (("--behaviours", "kip-320"), "Missing argument 'NEW', or say what differs"),
-        (("--behaviours", "kip-320", "kip-279", "--mutate"), "--mutate does not go with --behaviours"),
-        (("--behaviours", "kip-320", "kip-279", "--html", "x.html"), "--html does not go with --behaviours"),
+        (("--behaviours", "kip-320"), "Missing argument 'NEW', or an option that makes the sides differ"),
+        (("--behaviours", "kip-320", "kip-279", "--mutate"), "--mutate cannot be combined with --behaviours"),
+        (("--behaviours", "kip-320", "kip-279", "--html", "x.html"), "--html cannot be combined with --behaviours"),
         (("--behaviours", "kip-320", "--scenario", "kip-101"), "--scenario compares a scenario with its control"),
     ],
 )
@@ -200,14 +202,14 @@ def test_an_index_with_brackets_is_compared_like_any_other(tmp_path: Path) -> No
     outcome = run("review", "--behaviours", one, other, "--quiet")
     assert (outcome.code, outcome.out) == (
         10,
-        "DIFFERENT  one -> other: nothing is new; a behaviour of 2 states is gone: go()\n",
+        "DIFFERENT  one -> other: no behaviour is new; a behaviour of 2 states is gone: go()\n",
     )
     odd = kinds(tmp_path, "odd", member="a]")
     outcome = run("review", "--behaviours", odd, odd, "--quiet")
     assert outcome.code == 150
-    assert "kept[a]] cannot be compared: an index with brackets in its name; give it another name" in outcome.err
+    assert "kept[a]] cannot be compared: its index has brackets in its name; rename it" in outcome.err
 
 
 def test_what_is_of_another_kind_is_named_in_the_first_line(tmp_path: Path) -> None:
     outcome = run("review", "--behaviours", kinds(tmp_path, "one"), kinds(tmp_path, "other", more=", 'c'"), "--quiet")
-    assert outcome.out == "SAME  one -> other: nothing is new, nothing is gone (role cannot be compared)\n"
+    assert outcome.out == "SAME  one -> other: no behaviour is new or gone (role cannot be compared)\n"

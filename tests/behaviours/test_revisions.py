@@ -90,7 +90,7 @@ def test_links_are_followed_and_a_folder_is_no_file(repository: Path, revision: 
     git(repository, "commit", "-q", "-m", "a folder that is called so")
     assert last_value(load_at(str(repository / "by_link.py"), "HEAD~1", revision)) == 5
     assert sorted(p.name for p in revision.glob("*.py")) == ["basis.py", "by_link.py", "design.py", "linked.py"]
-    with pytest.raises(UnknownName, match=r"folder\.py is not in revision HEAD; name a file that it has"):
+    with pytest.raises(UnknownName, match=r"folder\.py does not exist in revision HEAD; choose a file that does"):
         load_at(str(repository / "folder.py"), "HEAD", revision)
 
 
@@ -114,5 +114,5 @@ def test_a_function_of_a_revision_that_imports_what_is_beside_it_is_refused(repo
     git(repository, "commit", "-q", "-a", "-m", "within a function")
     said = run("review", "--behaviours", repository / "design.py", "--a-ref", "HEAD", "--visible", "value")
     line = 1 + lazy.splitlines().index("        from linked import Counter")
-    what = "linked is imported within a function, which does not find that of a revision"
+    what = "linked is imported inside a function, which would not load the file of the revision"
     assert (said.code, said.err) == (150, f"isrcheck: basis.py:{line}: {what}; import it at the top of the file\n")

@@ -44,5 +44,7 @@ def answered(name: str, folder: Path, old: str, new: str) -> Outcome:
 def failed(outcome: Outcome) -> list[str]:
     """The criteria that an answer fails, each followed by the reasons."""
     assert outcome.code == 10, outcome
-    lines = [line for line in outcome.out.splitlines()[2:] if not line.startswith("  yes") and "see it" not in line]
+    lines = [
+        line for line in outcome.out.splitlines()[2:] if not line.startswith("  yes") and "reproduce: " not in line
+    ]
     return [line.strip().removeprefix("no   ") for line in lines]

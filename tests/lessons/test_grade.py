@@ -31,7 +31,7 @@ def spoilt(target: Path, place: str, old: str, new: str) -> list[str]:
     return failed(run("course", "grade", UNCLEAN, target))
 
 
-ONE = "they differ in one setting alone, a rule of the protocol"
+ONE = "they differ in exactly one setting, a rule of the protocol"
 
 
 def test_a_control_that_is_violated_too_is_none(unclean: Path) -> None:
@@ -39,7 +39,7 @@ def test_a_control_that_is_violated_too_is_none(unclean: Path) -> None:
     reported = spoilt(unclean, "control", "unclean = false", "unclean = true")
     # What differs is a bound, too.
     assert reported[0] == ONE
-    assert reported[2] == "its control holds, and much happens in it"
+    assert reported[2] == "its control holds, and is not trivial"
     assert reported[3].startswith("no-committed-loss is violated in 7 states: ")
 
 
@@ -53,8 +53,8 @@ def test_a_control_in_which_less_can_happen_is_none(unclean: Path) -> None:
     reported = spoilt(unclean, "control", "crashes = 1", "crashes = 0")
     assert reported == [
         ONE,
-        "crashes is a bound of the search: with less of it less happens; change a rule of the protocol",
-        "its control holds, and much happens in it",
+        "crashes is a bound, which only limits the search; change a protocol setting instead",
+        "its control holds, and is not trivial",
         "action crash never happens",
     ]
 
@@ -63,7 +63,7 @@ def test_a_question_of_another_story_is_told_so(unclean: Path) -> None:
     """The question must be about the wanted model and invariant."""
     reported = spoilt(unclean, "question", '"no-committed-loss"', '"isr-sane"')
     assert reported == [
-        "both ask whether no-committed-loss holds of v3",
+        "both check no-committed-loss on v3",
         'question: write invariants = ["no-committed-loss"]',
     ]
 
@@ -76,7 +76,7 @@ def test_a_trace_without_the_steps_of_the_story_is_another_one(unclean: Path) ->
     from isrcheck.checker.course.pairs import paired
 
     reported = [each for each in paired(replace(pair, steps=("crash", "expand-isr")), unclean) if not each.passed]
-    assert [each.why for each in reported] == [("its shortest trace is another story: action expand-isr is not in it",)]
+    assert [each.why for each in reported] == [("its shortest trace is a different one: it lacks action expand-isr",)]
 
 
 def test_one_copy_is_no_surprise(tmp_path: Path) -> None:
@@ -112,15 +112,19 @@ def test_a_start_overwrites_nothing(tmp_path: Path) -> None:
         target = begun(name, tmp_path)
         again = run("course", "grade", name, "--start", target)
         assert (again.code, again.err.count("\n")) == (153, 1)
-        assert again.err.startswith(f"isrcheck: {target} is there already; name another ")
+        assert again.err.startswith(f"isrcheck: {target} already exists; choose another ")
 
 
 @pytest.mark.parametrize(
     ("body", "code", "reported"),
     [
         ("return s.lag[leader]", 150, "isrcheck: mine.py:16: the state has no variable 'lag'; did you mean log? "),
-        ("return True if s.log[leader].is_empty else False", 150, "isrcheck: mine.py:16: a condition on the state "),
-        ("return (", 150, "isrcheck: mine.py:16: '(' was never closed; correct the syntax"),
+        (
+            "return True if s.log[leader].is_empty else False",
+            150,
+            "isrcheck: mine.py:16: a branch depends on the state",
+        ),
+        ("return (", 150, "isrcheck: mine.py:16: '(' was never closed; fix the syntax"),
         ("return nothing(leader)", 150, "isrcheck: mine.py:16: NameError: name 'nothing' is not defined"),
         ("return s.log[leader].last.epoch > 0", 75, "isrcheck: mine.py:16: "),
     ],
@@ -135,13 +139,17 @@ def test_a_mistake_is_told_at_the_learners_own_line(tmp_path: Path, body: str, c
     ("arguments", "code", "reported"),
     [
         (("join", "x.py"), 150, "there is no exercise 'join'; "),
-        (("join-the-isr", "x.txt"), 150, "x.txt is no Python file; begin with: isrcheck course grade join-the-isr --"),
+        (
+            ("join-the-isr", "x.txt"),
+            150,
+            "x.txt is not a Python file; start with: isrcheck course grade join-the-isr --",
+        ),
         (("join-the-isr", "nowhere.py"), 153, "nowhere.py: No such file or directory"),
-        ((UNCLEAN, "nowhere"), 150, "nowhere/question is no scenario: it has no scenario.toml"),
-        (("join-the-isr", "--start", "x.txt"), 150, "'x.txt' is no name of a Python file; write my_answer.py"),
-        (("--json", "-"), 2, "--start and --json go with an EXERCISE"),
-        (("join-the-isr", "--json", "-"), 2, "--json goes with an ANSWER"),
-        (("join-the-isr", "x.py", "--start", "y.py"), 2, "--start begins an answer"),
+        ((UNCLEAN, "nowhere"), 150, "nowhere/question is not a scenario: it has no scenario.toml"),
+        (("join-the-isr", "--start", "x.txt"), 150, "'x.txt' is not a Python file name; write my_answer.py"),
+        (("--json", "-"), 2, "--start and --json require an EXERCISE"),
+        (("join-the-isr", "--json", "-"), 2, "--json requires an ANSWER"),
+        (("join-the-isr", "x.py", "--start", "y.py"), 2, "--start starts a new answer"),
     ],
 )
 def test_what_cannot_be_graded(arguments: tuple[str, ...], code: int, reported: str) -> None:
@@ -157,11 +165,11 @@ DAMAGED: dict[str, tuple[Callable[[str], str], str]] = {
         "missing 1 required positional argument: 'title'",
     ),
     "another kind": (lambda text: text.replace('"guard"', '"gard"'), "kind is 'gard'; did you mean guard?"),
-    "a guard without a gap": (lambda text: text.replace("gap =", "# gap ="), "has gap and [[asks]]"),
+    "a guard without a gap": (lambda text: text.replace("gap =", "# gap ="), "needs gap and [[asks]]"),
     "another type of kind": (lambda text: text.replace('"guard"', "3"), "kind is 3; "),
     "a word in place of a table": (
         lambda text: f"asks = ['x']\n{text.partition('[[asks]]')[0]}",
-        "'x' is no table of keys and values",
+        "'x' is not a table",
     ),
     "another verdict": (lambda text: text.replace('"holds"', '"hold"'), 'write expect = "holds" or "violated"'),
 }

@@ -47,7 +47,7 @@ def test_a_model_that_does_not_hold_is_not_mutated() -> None:
     outcome = run("mutate", "kip-101", "--workers", "1")
     assert outcome.code == 12
     assert outcome.out == (
-        "NOT MUTATED  kip-101: strong-isr, weak-isr is false in it; take settings and invariants for which it holds\n"
+        "NOT MUTATED  kip-101: strong-isr, weak-isr is violated in it; use settings and invariants for which it holds\n"
     )
 
 

@@ -52,7 +52,7 @@ def test_a_livelock_that_no_invariant_sees_is_killed_by_the_property() -> None:
     assert [step.get("action") for step in found.trace] == [None, "carry", "give-back", "carry", "give-back"]
     assert (found.length, found.loop, found.step, found.by) == (5, 2, 5, "give-back()")
     assert found.trace[2]["state"] == found.trace[4]["state"]
-    assert found.lasso == "after 3 states round and round in 2 steps"
+    assert found.lasso == "after 3 states in a cycle of 2 steps"
 
 
 def test_what_only_forbids_may_be_noticed_too() -> None:
@@ -162,8 +162,8 @@ def test_a_property_that_is_violated_or_vacuous_in_the_model_kills_nothing() -> 
     killed = [v.lasso is not None for v in asked("is-delivered").verdicts if v.outcome == "killed"]
     total = f"{len(killed)} killed ({sum(killed)} by a property), "
     assert f"courier (6 states; delivered-at-the-door, is-delivered): {len(asked().verdicts)} mutants: {total}" in text
-    assert "  comes-back kills nothing: it is violated in the model itself, stuck after 3 states\n" in text
-    assert "  is-found kills nothing: in the model itself its premise never comes true\n" in text
+    assert "  comes-back cannot kill mutants: it is violated in the model itself, stuck after 3 states\n" in text
+    assert "  is-found cannot kill mutants: its premise never becomes true in the model itself\n" in text
     assert found.exit_code == asked().exit_code == Exit.HOLDS
 
 
@@ -179,14 +179,14 @@ def test_an_open_answer_kills_nothing_and_is_told(monkeypatch: pytest.MonkeyPatc
     found = asking("is-delivered")
     assert [v.outcome for v in found.verdicts] == [v.outcome for v in asked().verdicts]
     assert found.exit_code == Exit.LIMIT
-    why = "it needs 7 more bytes than there are (--max-memory)"
+    why = "it needs 7 more bytes than allowed (--max-memory)"
     verdict = of(found, "give-back", ONCE)
     assert (verdict.outcome, verdict.unanswered) == ("nothing new", (("is-delivered", why),))
     text = mutation_text(found)
     assert text.startswith("NOT FINISHED  courier (6 states; delivered-at-the-door, is-delivered)")
     numbers = ", ".join(str(v.number) for v in found.verdicts if v.outcome not in ("killed", "equivalent"))
-    assert f"  is-delivered is not answered, {why}: mutants {numbers}\n" in text
-    assert "no more states; not answered: is-delivered  " in text
+    assert f"  is-delivered is undecided, {why}: mutants {numbers}\n" in text
+    assert "no more states; undecided: is-delivered  " in text
     assert found.to_json()["mutants"][verdict.number - 1]["unanswered"] == {"is-delivered": why}
 
 
@@ -198,7 +198,10 @@ def test_a_property_that_is_open_in_the_model_kills_nothing_and_is_told(monkeypa
     found = asking("is-delivered")
     assert found.verdicts == asked().verdicts
     assert found.exit_code == Exit.LIMIT
-    line = "is-delivered kills nothing: it is not known in the model itself, the time is over (--max-seconds)"
+    line = (
+        "is-delivered cannot kill mutants: it is undecided in the model itself, the time limit is reached "
+        "(--max-seconds)"
+    )
     assert line in mutation_text(found)
 
 

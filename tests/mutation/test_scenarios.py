@@ -160,7 +160,7 @@ def test_the_command_asks_the_scenarios_of_the_current_directory(park: Path, mon
         *("--scenarios", "--json", "out.json"),
     )
     assert "each-has-a-ticket in 2 (nothing-sold)" in outcome.out
-    assert "2 scenarios in which the model holds, up to nothing-sold with 14 states" in outcome.out
+    assert "2 scenarios in which the model holds, the largest being nothing-sold with 14 states" in outcome.out
     data = json.loads(Path("out.json").read_text())
     assert data["scenarios"] == ["three-lots", "nothing-sold"]
     killed = [m for m in data["mutants"] if m["scenario"] == "nothing-sold" and m["outcome"] == "killed"]

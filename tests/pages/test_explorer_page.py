@@ -33,7 +33,7 @@ def kip_101() -> Iterator[str]:
 
 def actions(browser: Browser) -> list[str]:
     """The instances that the page offers."""
-    return [each.text.removesuffix(" (the outside world)") for each in browser.all("#choices .action")]
+    return [each.text.removesuffix(" (environment)") for each in browser.all("#choices .action")]
 
 
 def choose(browser: Browser, action: str) -> None:
@@ -174,7 +174,7 @@ def test_a_file_that_is_no_trace_of_the_model_is_one_clear_line(browser: Browser
     browser.open(kip_101)
     browser.await_text("#where", "state 1 of 1")
     browser.one("#file").send_keys(str(other))
-    browser.await_text("#alert", "other.json: the file is of model 'kip-279', and this is kip-101")
+    browser.await_text("#alert", "other.json: the file is for model 'kip-279', but this is kip-101")
     browser.one("#file").send_keys(str(tmp_path / "broken.json"))
     browser.await_text("#alert", "broken.json: it is not JSON")
 
@@ -238,7 +238,7 @@ def test_paths_are_named_gone_back_to_and_shared(browser: Browser, kip_101: str)
         assert len(browser.all("#branches li")) == 1
     with serving("kip-101", replicas=2, log_size=1, max_records=1, max_leader_epoch=2) as other:
         browser.open(f"{other.url}#{shared}")
-        browser.await_text("#alert", "This address is of another model or of other settings")
+        browser.await_text("#alert", "This link is for another model or other settings")
         browser.one("#restart").click()
         browser.await_text("#where", "state 1 of 1")
         assert browser.all("#branches li") == []
@@ -254,7 +254,7 @@ def test_a_path_is_saved_as_a_trace_that_show_tells(browser: Browser, tmp_path: 
         browser.one("#branch").send_keys("first election\n")
         browser.await_text("#branches", "first election")
         browser.one("#save").click()
-        browser.await_text("#note", "first-election.itf.json: isrcheck replay shows it")
+        browser.await_text("#note", "Saved first-election.itf.json: open it with isrcheck replay")
         saved = tmp_path / "first-election.itf.json"
         for _ in range(200):
             if saved.exists() and saved.stat().st_size:
@@ -291,7 +291,7 @@ def test_an_explorer_that_has_ended_is_said_to_have(browser: Browser, tmp_path: 
         # What a browser answers when nobody listens: the connection of this one outlives the server in its process.
         browser.run("window.fetch = () => Promise.reject(new TypeError('Failed to fetch'))")
         browser.press("a")
-        words = "The explorer has ended, so it does not answer any more: start `isrcheck explore` again"
+        words = "The explorer has stopped; run `isrcheck explore` again"
         browser.await_text("#alert", words)
         assert browser.text("#alert").endswith("again.")
         shown = "const box = document.getElementById('alert').getBoundingClientRect(); return box.bottom <= innerHeight"
@@ -375,7 +375,7 @@ def test_a_specification_stands_beside_the_model(browser: Browser, tmp_path: Pat
         for state in (2, 3, 4):
             browser.press("ARROW_RIGHT")
             browser.await_text("#where", f"state {state} of 5")
-        assert "refines-clock:Clock will be false" in browser.text("#choices")
+        assert "violates refines-clock:Clock" in browser.text("#choices")
         assert "clock:Clock.early: true → false" in browser.text("#choices")
         browser.press("ARROW_RIGHT")
         browser.await_text("#where", "state 5 of 5")
@@ -383,6 +383,8 @@ def test_a_specification_stands_beside_the_model(browser: Browser, tmp_path: Pat
         browser.run(
             "arguments[0].querySelector('button').click()", browser.one("[data-invariant='refines-clock:Clock']")
         )
-        browser.await_text("[data-invariant='refines-clock:Clock'] .reason", "no action of it changes that")
+        browser.await_text(
+            "[data-invariant='refines-clock:Clock'] .reason", "no specification action allows this change"
+        )
         assert "clock:Clock.hour" in browser.text("#now")
     assert browser.complaints() == []

@@ -146,7 +146,7 @@ def test_questions_are_json_of_a_bounded_size(server: Server) -> None:
 
 
 def test_what_is_no_path_is_refused_in_one_line(server: Server) -> None:
-    a_path = "a path is the number of an initial state and a list of numbers of instances"
+    a_path = "a path must be the number of an initial state and a list of action instance numbers"
     for path in (None, "1", [None], [-1], [1.0], [True], {"0": 1}):
         assert refusal(server, "/api/state", {"path": path}) == a_path
     assert refusal(server, "/api/state", {"path": [0] * (LONGEST_PATH + 1)}).startswith("the path has 501 steps")
@@ -155,10 +155,10 @@ def test_what_is_no_path_is_refused_in_one_line(server: Server) -> None:
         "there is no initial state 1; the model has 1 initial"
     )
     assert refusal(server, "/api/state", {"path": [], "at": 1}).startswith("the path has 0 steps")
-    assert refusal(server, "/api/disabled", {"instance": "x"}) == "name an instance by its number"
-    assert refusal(server, "/api/violated", {"invariant": "x"}) == "name an invariant of the model"
+    assert refusal(server, "/api/disabled", {"instance": "x"}) == "give the number of an action instance"
+    assert refusal(server, "/api/violated", {"invariant": "x"}) == "give the name of an invariant"
     assert refusal(server, "/api/trace", {}) == "content is missing: the text of a trace file"
-    assert refusal(server, "/api/trace", {"content": "\ud800"}) == "it is not text in UTF-8"
+    assert refusal(server, "/api/trace", {"content": "\ud800"}) == "it is not UTF-8 text"
 
 
 def test_a_step_that_is_not_possible_says_which(server: Server) -> None:
@@ -232,8 +232,8 @@ def test_what_has_no_meaning_is_said_and_cannot_be_taken(tmp_path: Path) -> None
     body = '"""Adds one, for ever."""\ns.require(s.x < 4)\ns.x = s.x + 1'
     with serving(mistaken(tmp_path, body)) as server:
         (choice,) = state(server, 0, 0, 0)["choices"]
-        assert choice["error"].startswith("it has no meaning here: mine.py:")
-        assert "no meaning" in refusal(server, "/api/state", {"path": [0, 0, 0, 0]})
+        assert choice["error"].startswith("it is undefined here: mine.py:")
+        assert "undefined" in refusal(server, "/api/state", {"path": [0, 0, 0, 0]})
 
 
 def test_an_invariant_without_its_ghost_is_not_asked(server: Server) -> None:
@@ -262,7 +262,7 @@ def test_a_damaged_trace_is_one_line(server: Server) -> None:
         assert refusal(server, "/api/trace", {"content": content})
     other = {"format": 1, "model": "kip-101", "settings": {**SETTINGS, "replicas": 3}, "invariants": {}}
     words = refusal(server, "/api/trace", {"content": json.dumps(other)})
-    assert words == "the file is of other settings; start the explorer with -s replicas=3"
+    assert words == "the file has other settings; start the explorer with -s replicas=3"
 
 
 # --- the command ----------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def test_ctrl_c_ends_it_with_success(tmp_path: Path) -> None:
     ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
-        assert line.startswith(f"{tmp_path / 'counter.py'} is at http://127.0.0.1:")
+        assert line.startswith(f"serving {tmp_path / 'counter.py'} at http://127.0.0.1:")
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=120)
     assert (process.returncode, errors) == (0, "")
@@ -286,7 +286,7 @@ def test_mistakes_on_the_command_line_are_one_line(server: Server, tmp_path: Pat
     taken = run("explore", "kip-101", "--no-browser", "--port", str(server.server_port))
     assert taken.code == 153
     assert taken.err.startswith(f"isrcheck: cannot listen on 127.0.0.1:{server.server_port}: ")
-    assert taken.err.endswith("name another --port, or none\n")
+    assert taken.err.endswith("choose another --port, or none\n")
     assert run("explore", "nothing").code == 150
     assert run("explore", "kip-101", "-s", "nothing=1").code == 150
     assert run("explore", "kip-101", "--port", "70000").code == 2

@@ -89,7 +89,7 @@ def test_on_a_narrow_screen_the_state_stands_below_its_step(browser: Browser, sc
     browser.open(f"{url}#step=9")
     below = "return document.querySelector('.now').previousElementSibling.dataset.step"
     assert browser.run(below) == "9"
-    browser.one("[aria-label='Step forward']").click()
+    browser.one("[aria-label='Next step']").click()
     assert browser.run(below) == "10"
     top = browser.run("return document.querySelector('.step[aria-current]').getBoundingClientRect().top")
     assert 0 <= top < 450, "the chosen step is on the screen"

@@ -71,7 +71,7 @@ def test_the_fix_stands_before_the_step_at_which_it_acts(browser: Browser, url: 
 
 def test_a_trace_that_is_not_there_is_not_replaced_by_another(browser: Browser, url: str) -> None:
     browser.open(f"{url}#trace=11&step=3")
-    assert browser.text("#missing") == "There is no trace 11 here. There are: 1."
+    assert browser.text("#missing") == "There is no trace 11 on this page. Known: 1."
     assert browser.text(".controls output") == "step 1 of 12"
     browser.run("location.hash = '#step=4'")
     browser.await_text(".controls output", "step 4 of 12")

@@ -82,15 +82,15 @@ def test_the_verdict_and_the_settings_are_on_the_page(browser: Browser, url: str
 def test_buttons_keys_and_the_slider_step_through_the_trace(browser: Browser, url: str, trace: Trace) -> None:
     browser.open(url)
     assert position(browser) == f"step 1 of {trace.length}"
-    browser.one("[aria-label='Step forward']").click()
+    browser.one("[aria-label='Next step']").click()
     assert (position(browser), chosen(browser)) == (f"step 2 of {trace.length}", label_text(trace.steps[1].label))
     browser.press("ARROW_RIGHT", "j", "ARROW_LEFT")
     assert position(browser) == f"step 3 of {trace.length}"
-    browser.one("[aria-label='Step back']").click()
+    browser.one("[aria-label='Previous step']").click()
     assert position(browser) == f"step 2 of {trace.length}"
     browser.press("END")
     assert position(browser) == f"step {trace.length} of {trace.length}"
-    assert not browser.one("[aria-label='Step forward']").is_enabled()
+    assert not browser.one("[aria-label='Next step']").is_enabled()
     browser.press("HOME")
     assert position(browser) == f"step 1 of {trace.length}"
     slider = browser.one("input[type=range]")

@@ -99,10 +99,10 @@ def test_a_weaker_invariant_mends_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     new = written(tmp_path, "weak.py", ("s.n <= 2", "s.n <= 9"))
     said, data = reviewed(tmp_path, old, new)
     verdict, cause, _ = review_summary(said)
-    assert "mends" not in verdict
-    assert "asks otherwise small (violated in 4 states before, holds after)" in verdict
-    assert "asks otherwise in scenario far" in verdict
-    assert cause == "What changes: small otherwise."
+    assert "fixes" not in verdict
+    assert "checks differently small (violated in 4 states before, holds after)" in verdict
+    assert "checks scenario differently: far" in verdict
+    assert cause == "What changes: small changed."
     assert {row["name"]: row["turn"] for row in data["verdicts"]} == {"small": "otherwise", "comes-back": "same"}
 
 
@@ -111,7 +111,7 @@ def test_a_scenario_may_lie_below_the_folder_of_its_model(tmp_path: Path, monkey
     model = written(tmp_path / "counterexamples", "model.py")
     new = written(tmp_path, "weak.py", ("s.n <= 2", "s.n <= 9"))
     said, _ = reviewed(tmp_path, model, new)
-    assert "asks otherwise in scenario far" in review_summary(said)[0]
+    assert "checks scenario differently: far" in review_summary(said)[0]
 
 
 def test_a_scenario_of_another_file_with_the_same_name_is_not_asked(
@@ -129,7 +129,7 @@ def test_a_scenario_of_another_file_with_the_same_name_is_not_asked(
 def test_an_invariant_that_holds_and_is_weaker_is_no_longer_the_same(tmp_path: Path) -> None:
     before, after = (written(tmp_path, f"m{n}.py", ("s.n <= 2", f"s.n <= {n}")) for n in (8, 9))
     said, _ = reviewed(tmp_path, before, after, "--no-scenarios")
-    assert "asks otherwise small (holds before and after)" in review_summary(said)[0]
+    assert "checks differently small (holds before and after)" in review_summary(said)[0]
 
 
 def test_a_question_that_is_gone_or_new(tmp_path: Path) -> None:
@@ -137,27 +137,27 @@ def test_a_question_that_is_gone_or_new(tmp_path: Path) -> None:
     without = written(tmp_path, "without.py", (SMALL, ""))
     violated = written(tmp_path, "violated.py")
     gone, _ = reviewed(tmp_path, holding, without, "--no-scenarios")
-    assert "asks no more small (held)" in review_summary(gone)[0]
+    assert "no longer checks small (held)" in review_summary(gone)[0]
     assert review_summary(gone)[1] == "What changes: small gone."
     new, _ = reviewed(tmp_path, without, violated, "--no-scenarios")
     assert new.code == 12
-    assert "asks newly small (violated in 4 states)" in review_summary(new)[0]
+    assert "newly fails small (violated in 4 states)" in review_summary(new)[0]
 
 
 def test_a_constraint_and_initial_states_count(tmp_path: Path) -> None:
     limit = '    @constraint\n    def few(self, s):\n        """Few."""\n        return s.n <= 2\n\n' + SMALL
     old, new = written(tmp_path, "old.py"), written(tmp_path, "new.py", (SMALL, limit))
     said, data = reviewed(tmp_path, old, new, "--no-scenarios")
-    assert review_summary(said)[1] == "What changes: few new; constraint few otherwise."
+    assert review_summary(said)[1] == "What changes: few new; constraint few changed."
     assert data["states"] == ["constraint few"]
     # What would come after the first large state is no longer looked at: nothing is mended.
     assert review_summary(said)[0] == (
-        "old -> new asks otherwise comes-back (violated: stuck after 4 states before, holds, vacuously after)."
+        "old -> new checks differently comes-back (violated: stuck after 4 states before, holds, vacuously after)."
     )
     start = "    def initial(self, s):\n        s.n = 1\n\n" + SMALL
     said, data = reviewed(tmp_path, old, written(tmp_path, "other.py", (SMALL, start)), "--no-scenarios")
     assert data["states"] == ["the initial states"]
-    assert "the initial states otherwise" in review_summary(said)[1]
+    assert "the initial states changed" in review_summary(said)[1]
 
 
 def test_what_holds_for_want_of_anything_to_come_is_not_mended(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_what_holds_for_want_of_anything_to_come_is_not_mended(tmp_path: Path) -
     (row,) = [row for row in data["verdicts"] if row["name"] == "comes-back"]
     assert (row["turn"], row["after"]["text"]) == ("vacuous", "holds, vacuously")
     assert "makes vacuous comes-back (violated: " in review_summary(said)[0]
-    assert "mends small" in review_summary(said)[0]
+    assert "fixes small" in review_summary(said)[0]
 
 
 def test_a_scenario_is_asked_under_its_own_fairness() -> None:
@@ -175,9 +175,9 @@ def test_a_scenario_is_asked_under_its_own_fairness() -> None:
     bounds = ("-s", "max_records=1", "-s", "log_size=1", "-s", "max_leader_epoch=1", "--visible", "quorum")
     said = run("review", "--scenario", "kip-320-promises-no-fetch", "--no-scenarios", *bounds)
     verdict, cause, behaviour = review_summary(said)
-    assert verdict.endswith("mends true-leader-commits-its-log (violated: stuck after 5 states before).")
+    assert verdict.endswith("fixes true-leader-commits-its-log (violated: stuck after 5 states before).")
     assert cause == "What changes: fairness of fenced-follower-fetch none -> weak."
-    assert behaviour.endswith("what changes is what must happen in the end: true-leader-commits-its-log.")
+    assert behaviour.endswith("only liveness changes: true-leader-commits-its-log.")
 
 
 def test_a_scenario_is_asked_about_deadlock_where_it_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -191,7 +191,7 @@ def test_a_scenario_is_asked_about_deadlock_where_it_says_so(tmp_path: Path, mon
     said, data = reviewed(tmp_path, "--scenario", "far", "--no-scenarios")
     (row,) = [row for row in data["verdicts"] if row["name"] == "deadlock"]
     assert (row["before"]["text"], row["turn"]) == ("violated in 6 states", "mended")
-    assert "mends deadlock" in review_summary(said)[0]
+    assert "fixes deadlock" in review_summary(said)[0]
 
 
 # --- settings of two versions -----------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def test_a_default_that_changes_is_a_change_of_a_setting_and_mends(
     texts = (("    # settings\n", old), GUARDED, SLACK), (("    # settings\n", new), GUARDED, SLACK)
     before, after = (written(tmp_path, f"{name}.py", *each) for name, each in zip("ab", texts, strict=True))
     said, data = reviewed(tmp_path, before, after, "-s", "top=5", "--no-scenarios")
-    assert review_summary(said)[0].startswith("a -> b mends small (violated in 5 states before)")
+    assert review_summary(said)[0].startswith("a -> b fixes small (violated in 5 states before)")
     assert review_summary(said)[1] == f"What changes: {cause}"
     assert (data["settings"][0], data["narrower"]) == (["guard", "false", "true"], [])
 
@@ -238,16 +238,19 @@ def test_what_is_violated_no_more_within_narrower_bounds_is_not_mended(tmp_path:
     wide, narrow = written(tmp_path, "wide.py"), written(tmp_path, "narrow.py", ("top = setting(3", "top = setting(2"))
     said, data = reviewed(tmp_path, wide, narrow, "--no-scenarios")
     assert data["narrower"] == ["top"]
-    assert "mends" not in review_summary(said)[0]
-    assert "asks otherwise small (violated in 4 states before, holds after)" in review_summary(said)[0]
-    assert "  Less is looked at after (top): what is violated no more for that is not mended" in said.out.splitlines()
+    assert "fixes" not in review_summary(said)[0]
+    assert "checks differently small (violated in 4 states before, holds after)" in review_summary(said)[0]
+    assert (
+        "  The new version is explored less (top): a violation that disappears for this reason is not fixed"
+        in said.out.splitlines()
+    )
     # The same where it is said on the command line; and with more to look at, what holds now is mended.
     said, _ = reviewed(tmp_path, wide, wide, "--b-setting", "top=2", "--no-scenarios")
-    assert "asks otherwise small" in review_summary(said)[0]
+    assert "checks differently small" in review_summary(said)[0]
     stops = written(tmp_path, "stops.py", ("s.n < self.top", "s.n < 2"))
     said, data = reviewed(tmp_path, wide, stops, "--b-setting", "top=5", "--no-scenarios")
     assert data["narrower"] == []
-    assert "mends small" in review_summary(said)[0]
+    assert "fixes small" in review_summary(said)[0]
 
 
 # --- what has no answer ----------------------------------------------------------------------------------------------
@@ -282,8 +285,8 @@ def test_a_scenario_that_is_not_decided_is_open_and_one_that_breaks_counts(
     # Two states are all that there are at these settings, and not at those of the scenario.
     said, data = reviewed(tmp_path, new, old, *bounds, "--max-states", "2")
     assert (said.code, [x["turn"] for x in data["scenarios"]["turned"]]) == (152, ["open"])
-    assert "mends" not in review_summary(said)[0]
-    assert "leaves open scenario far" in review_summary(said)[0]
+    assert "fixes" not in review_summary(said)[0]
+    assert "leaves scenario undecided: far" in review_summary(said)[0]
 
 
 def test_what_is_set_for_one_side_is_set_in_scenarios_of_models_with_other_settings(
@@ -320,8 +323,8 @@ def test_a_scenario_that_asks_something_else_of_the_new_model_is_not_mended(
     new = written(tmp_path, "new.py", ("s.n <= 2", "s.n <= 9"), ("def small", "def little"))
     said, data = reviewed(tmp_path, written(tmp_path, "model.py"), new)
     assert [x["turn"] for x in data["scenarios"]["turned"]] == ["otherwise"]
-    assert "mends" not in review_summary(said)[0]
-    assert "asks no more small (violated in 4 states before)" in review_summary(said)[0]
+    assert "fixes" not in review_summary(said)[0]
+    assert "no longer checks small (violated in 4 states before)" in review_summary(said)[0]
 
 
 def test_folders_without_a_readable_scenario_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,13 +335,13 @@ def test_folders_without_a_readable_scenario_are_said(tmp_path: Path, monkeypatc
     said, data = reviewed(tmp_path, model, model)
     assert said.code == 0
     assert data["scenarios"]["unread"] == [
-        "there is no scenario in counterexamples; write counterexamples/<name>/scenario.toml"
+        "there is no scenario in counterexamples; create counterexamples/<name>/scenario.toml"
     ]
     (folder / "damaged").mkdir()
     (folder / "damaged" / "scenario.toml").write_text("title = ")
     said, data = reviewed(tmp_path, model, model)
     assert said.code == 0
-    assert "Not asked: counterexamples/damaged/scenario.toml: not TOML" in said.out
+    assert "Not checked: counterexamples/damaged/scenario.toml: not TOML" in said.out
 
 
 def test_a_scenario_without_meaning_in_the_new_model_is_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -351,8 +354,8 @@ def test_a_scenario_without_meaning_in_the_new_model_is_open(tmp_path: Path, mon
     assert said.code == 152
     (turned,) = data["scenarios"]["turned"]
     assert (turned["name"], turned["turn"], turned["before"]) == ("far", "open", "small violated in 4 states")
-    assert turned["after"] == f"no meaning: new.py:{line}: offset 0 of a sequence of length 0"
-    assert "leaves open scenario far" in review_summary(said)[0]
+    assert turned["after"] == f"undefined: new.py:{line}: offset 0 of a sequence of length 0"
+    assert "leaves scenario undecided: far" in review_summary(said)[0]
 
 
 @pytest.mark.parametrize("named", ["model.py", "../../model.py"])
@@ -368,8 +371,8 @@ def test_a_scenario_that_the_new_version_cannot_be_asked_is_said_and_counts(
     ((_, why),) = (each.values() for each in data["scenarios"]["not_asked"])
     assert why.endswith(" has no setting step")
     assert (said.code, data["scenarios"]["lost"], data["scenarios"]["asked"]) == (152, ["far"], 0)
-    assert "cannot be asked scenario far" in review_summary(said)[0]
-    assert f"  Not asked, because {why}: far" in said.out.splitlines()
+    assert "cannot check scenario far" in review_summary(said)[0]
+    assert f"  Not checked, because {why}: far" in said.out.splitlines()
     # The other way round it is the old version that has no such setting: nothing is lost.
     said, data = reviewed(tmp_path, place / "model.py", tmp_path / "model.py")
     assert (said.code, data["scenarios"]["lost"]) == (0, [])
@@ -395,7 +398,7 @@ def test_a_line_of_a_section_is_escaped_in_markdown(tmp_path: Path, monkeypatch:
     model = written(tmp_path, "model.py")
     said = run("review", model, model, "--markdown", "-")
     assert said.code == 0
-    (line,) = [line for line in said.out.splitlines() if line.startswith("Not asked: counterexamples")]
+    (line,) = [line for line in said.out.splitlines() if line.startswith("Not checked: counterexamples")]
     assert "a\\*b\\*" in line
     assert "<i>" not in line
     assert "[x](y)" not in line
@@ -405,7 +408,7 @@ def test_what_cannot_be_compared_is_named_in_the_first_lines(tmp_path: Path) -> 
     new = written(tmp_path, "new.py", ("sequence(number(0, 3), 2)", "number(0, 3)"), ("s.n <= 2", "s.n <= 3"))
     said, _ = reviewed(tmp_path, written(tmp_path, "old.py"), new, "--no-scenarios")
     assert review_summary(said)[2] == (
-        "Behaviour: no history of n is new, and none is gone. Not compared, for they are not of the same kind: log."
+        "Behaviour: no history of n is new or gone. Not compared, because their types differ: log."
     )
 
 
@@ -439,5 +442,5 @@ def test_the_obligation_that_breaks_is_named(tmp_path: Path) -> None:
     stops = written(tmp_path, "stops.py", ("s.n < self.top", "s.n < 2"))
     said, data = reviewed(tmp_path, stops, written(tmp_path, "goes_on.py"), "--no-scenarios", "--prove")
     assert [proof["verdict"] for proof in data["proofs"]] == ["proved", "not proved"]
-    assert "  goes-on does not keep: small after up" in said.out.splitlines()
+    assert "  goes-on does not preserve: small after up" in said.out.splitlines()
     assert said.code == 12

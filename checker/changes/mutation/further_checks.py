@@ -108,7 +108,7 @@ def _in_a_round(
 
     Then checks each mutant in the scenarios in which it may differ from the model, until the mutant is noticed.
     """
-    tell(f"{len(pending)} mutants are compared with the model in {', '.join(name for name, _, _ in scenarios)}")
+    tell(f"comparing {len(pending)} mutants with the model in {', '.join(name for name, _, _ in scenarios)}")
     work = [(question, place, [(v.action, v.edit) for v in pending]) for place in scenarios]
     workers = question.workers or cores()
     compared = list(in_order(_compared, work, workers, lambda item: Answers(item[1])))

@@ -118,7 +118,7 @@ def mutation(
     if own.exit_code != Exit.HOLDS:
         return Mutation(question, own, (), 0)
     families = families_of(question, loaded)
-    tell(f"{sum(len(f.mutants) for f in families)} edits in {len(families)} actions are compared with the model")
+    tell(f"comparing {sum(len(f.mutants) for f in families)} edits in {len(families)} actions with the model")
     with blaming(loaded.source_file):
         model = loaded.cls(**question.settings)
         pairs = [(f.instances, m.instances) for f in families for m in f.mutants]
@@ -126,7 +126,7 @@ def mutation(
     if compared is None:
         return Mutation(question, own, (), 0, "the second exploration of the model, for the comparison, did not finish")
     if question.liveness:
-        tell("the model is asked what must happen")
+        tell("checking liveness of the model")
     properties = in_the_model(loaded, question)
     mutants = enumerate((m for f in families for m in f.mutants), 1)
     compared_with = zip(mutants, compared, strict=True)
@@ -189,4 +189,4 @@ def _answered(asked: Asked) -> Verdict:
 
 
 def _ended(asked: Asked) -> Verdict:
-    return replace(asked[2], outcome="not finished", reason="its process has ended: out of memory")
+    return replace(asked[2], outcome="not finished", reason="its process ended: out of memory")

@@ -33,8 +33,8 @@ def headline(found: Mutation, ink: Ink = PLAIN) -> str:
     own = found.own
     if own.exit_code != Exit.HOLDS:
         names = ", ".join(name for name, f in own.invariants.items() if f.verdict == "violated")
-        what = f"{names} is false in it" if names else own.reason or "it does not hold"
-        return f"{ink('bad', 'NOT MUTATED')}  {own.model}: {what}; take settings and invariants for which it holds"
+        what = f"{names} is violated in it" if names else own.reason or "it does not hold"
+        return f"{ink('bad', 'NOT MUTATED')}  {own.model}: {what}; use settings and invariants for which it holds"
     if found.reason is not None:
         return f"{ink('open', 'NOT MUTATED')}  {own.model}: {found.reason}"
     from isrcheck.checker.changes.mutation.mutant_verdicts import OUTCOMES
@@ -68,7 +68,7 @@ def _rows(found: Mutation, ink: Ink) -> list[str]:
 
 def how(verdict: Verdict) -> str:
     """What notices a mutant or how it differs from the model, then the scenario and the unanswered properties."""
-    unanswered = f"; not answered: {', '.join(name for name, _ in verdict.unanswered)}" if verdict.unanswered else ""
+    unanswered = f"; undecided: {', '.join(name for name, _ in verdict.unanswered)}" if verdict.unanswered else ""
     return _how(verdict) + (f" ({verdict.scenario})" if verdict.scenario else "") + unanswered
 
 
@@ -88,7 +88,7 @@ def _how(verdict: Verdict) -> str:
         case "equivalent":
             return "same states and steps"
         case "evaluation error":
-            return f"no meaning in state {verdict.length}"
+            return f"undefined in state {verdict.length}"
     return verdict.reason or ""
 
 
@@ -100,11 +100,13 @@ def _properties(found: Mutation, ink: Ink) -> list[str]:
     """The section on liveness: the fairness, properties that can kill no mutant, properties undecided for a mutant."""
     if not found.properties:
         return []
-    lines = [[f"{name} kills nothing: {why}"] for name, f in found.properties.items() if (why := _kills_nothing(f))]
+    lines = [
+        [f"{name} cannot kill mutants: {why}"] for name, f in found.properties.items() if (why := _kills_nothing(f))
+    ]
     reasons: dict[str, list[str]] = {}
     for v in found.verdicts:
         for name, why in v.unanswered:
-            reasons.setdefault(f"{name} is not answered, {why}", []).append(str(v.number))
+            reasons.setdefault(f"{name} is undecided, {why}", []).append(str(v.number))
     lines += [[f"{what}: mutants {', '.join(numbers)}"] for what, numbers in sorted(reasons.items())]
     return [ink("head", f"Liveness ({fairness_text(found.question.fairness)})"), *columns(lines)]
 
@@ -113,8 +115,8 @@ def _kills_nothing(outcome: PropertyResult) -> str | None:
     if outcome.verdict == "violated":
         return f"it is violated in the model itself, {lasso_text(outcome)}"
     if outcome.verdict == "incomplete":
-        return f"it is not known in the model itself, {outcome.why}"
-    return "in the model itself its premise never comes true" if outcome.vacuous else None
+        return f"it is undecided in the model itself, {outcome.why}"
+    return "its premise never becomes true in the model itself" if outcome.vacuous else None
 
 
 def _scenarios(found: Mutation, ink: Ink) -> list[str]:
@@ -122,8 +124,11 @@ def _scenarios(found: Mutation, ink: Ink) -> list[str]:
     if not found.verdicts or not asked:
         return []
     last, _, states = asked[-1]
-    words = f"{plural(len(asked), 'scenario')} in which the model holds, up to {last} with {plural(states, 'state')}"
-    return [ink("head", "Asked in"), *columns([[words]])]
+    words = (
+        f"{plural(len(asked), 'scenario')} in which the model holds, the largest being {last} with "
+        f"{plural(states, 'state')}"
+    )
+    return [ink("head", "Checked in"), *columns([[words]])]
 
 
 def _survivors(found: Mutation, ink: Ink) -> list[str]:
@@ -131,19 +136,24 @@ def _survivors(found: Mutation, ink: Ink) -> list[str]:
     lines = [
         [words]
         for outcome, words in (
-            ("survived", f"A survivor is a line that none of these {asked} needs within these bounds, or one lacks."),
-            ("unread", "What is unread differs from the model in what no other step and no invariant depends on."),
+            (
+                "survived",
+                f"A survivor means that within these bounds none of these {asked} needs the line, or that "
+                "one is missing.",
+            ),
+            ("unread", "unread: the mutant differs only in values that no other step and no invariant depends on."),
             (
                 "forbids",
-                "What only forbids steps of the model reaches nothing new, and no invariant of states sees it.",
+                "forbids: the mutant only lacks steps of the model, so it reaches no new states and no "
+                "invariant can detect it.",
             ),
         )
         if found.count(cast("Outcome", outcome))
     ]
-    return [ink("head", "Not noticed"), *columns(lines)] if lines else []
+    return [ink("head", "Not killed"), *columns(lines)] if lines else []
 
 
 def _left_out(found: Mutation, ink: Ink) -> list[str]:
     if not found.verdicts:
         return []
-    return [ink("head", "Not counted"), *columns([[f"{plural(found.senseless, 'edit')} that make no model"]])]
+    return [ink("head", "Not counted"), *columns([[f"{plural(found.senseless, 'edit')} that are not valid models"]])]

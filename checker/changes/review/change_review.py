@@ -126,7 +126,7 @@ class Review:
 
 def review(old: Side, new: Side, wanted: Wanted, tell: Callable[[str], None] = lambda text: None) -> Review:
     """Makes a review of a change. `tell` is called with the name of each part that begins."""
-    tell("what is written")
+    tell("the code")
     with blaming(old.loaded.source_file), blaming(new.loaded.source_file):
         text = differences(old.model, new.model)
         asked = questions(old, new)
@@ -207,21 +207,21 @@ def _verdicts(found: Review) -> str:
     gone = [row for row in alone if row.after is None]
     parts = [
         _part("breaks", _named(found.turned("broken"), _after)),
-        _part("asks newly", _named([row for row in new if row.breaks or row.is_open], _after)),
-        _part("mends", _named(found.turned("mended"), _before)),
+        _part("newly fails", _named([row for row in new if row.breaks or row.is_open], _after)),
+        _part("fixes", _named(found.turned("mended"), _before)),
         _part("makes vacuous", _named(found.turned("vacuous"), _before)),
-        _part("asks otherwise", _named(found.turned("otherwise"), _both)),
-        _part("asks no more", _named(gone, _before)),
+        _part("checks differently", _named(found.turned("otherwise"), _both)),
+        _part("no longer checks", _named(gone, _before)),
         _part("breaks scenario", _titles(found.recorded("broken"))),
-        _part("mends scenario", _titles(found.recorded("mended"))),
-        _part("makes vacuous scenario", _titles(found.recorded("vacuous"))),
-        _part("asks otherwise in scenario", _titles(found.recorded("otherwise"))),
-        _part("cannot be asked scenario", [_some(list(found.lost))] if found.lost else []),
+        _part("fixes scenario", _titles(found.recorded("mended"))),
+        _part("makes scenario vacuous:", _titles(found.recorded("vacuous"))),
+        _part("checks scenario differently:", _titles(found.recorded("otherwise"))),
+        _part("cannot check scenario", [_some(list(found.lost))] if found.lost else []),
         _open(found),
-        _part("leaves open scenario", [_some([each.name for each in open_ones])] if open_ones else []),
+        _part("leaves scenario undecided:", [_some([each.name for each in open_ones])] if open_ones else []),
     ]
     said = [part for part in parts if part]
-    return "; ".join(said) if said else f"turns no verdict: {_unturned(found.rows)}"
+    return "; ".join(said) if said else f"changes no verdict: {_unturned(found.rows)}"
 
 
 def _part(what: str, names: list[str]) -> str:
@@ -230,7 +230,7 @@ def _part(what: str, names: list[str]) -> str:
 
 def _open(found: Review) -> str:
     count = len(found.turned("open"))
-    return f"leaves open {count} of {plural(len(found.rows), 'question')}" if count else ""
+    return f"leaves {count} of {plural(len(found.rows), 'question')} undecided" if count else ""
 
 
 def _before(row: Row) -> str:
@@ -240,7 +240,7 @@ def _before(row: Row) -> str:
 
 def _after(row: Row) -> str:
     assert row.after is not None
-    return row.after.text + (", asked otherwise" if row.otherwise else "")
+    return row.after.text + (", checked differently" if row.otherwise else "")
 
 
 def _both(row: Row) -> str:
@@ -273,7 +273,8 @@ def _titles(turned: list[Turned]) -> list[str]:
 def _unturned(rows: Iterable[Row]) -> str:
     asked = [row.after.verdict for row in rows if row.before is not None and row.after is not None]
     hold, violated = asked.count("holds"), asked.count("violated")
-    return f"{hold} hold" + (f" and {violated} are violated" if violated else "") + ", before and after"
+    violations = f" and {violated} {'is' if violated == 1 else 'are'} violated" if violated else ""
+    return f"{hold} {'holds' if hold == 1 else 'hold'}{violations}, before and after"
 
 
 def _cause(found: Review) -> str:
@@ -284,8 +285,8 @@ def _cause(found: Review) -> str:
     if not parts and found.text.actions:
         parts = [f"{plural(len(found.text.actions), 'action')}: {_some([name for name, _ in found.text.actions])}"]
     if not parts and found.questions.predicates:
-        parts = [f"{_some(sorted(found.questions.predicates))} asked otherwise"]
-    return "; ".join(parts) + "." if parts else "nothing that counts is written otherwise."
+        parts = [f"{_some(sorted(found.questions.predicates))} checked differently"]
+    return "; ".join(parts) + "." if parts else "no relevant code."
 
 
 def _purpose(found: Review) -> list[str]:
@@ -327,19 +328,19 @@ def _fairness(found: Review) -> list[str]:
 def _functions(text: Differences) -> Iterator[str]:
     """The functions that are new, gone or renamed, and the changed functions whose guards are the same."""
     changed = [f.name for f in text.changed if f.name != f.before or not (f.lost or f.added)]
-    for names, word in ((changed, "otherwise"), (list(text.new), "new"), (list(text.gone), "gone")):
+    for names, word in ((changed, "changed"), (list(text.new), "new"), (list(text.gone), "gone")):
         if names:
             yield f"{_some(names)} {word}"
 
 
 def _states(found: Review) -> list[str]:
-    return [f"{_some(list(found.questions.states))} otherwise"] if found.questions.states else []
+    return [f"{_some(list(found.questions.states))} changed"] if found.questions.states else []
 
 
 def _changed_guards(changed: Iterable[ChangedFunction]) -> list[str]:
     """The guards that were added to or removed from functions that kept their names."""
     same = [f for f in changed if f.name == f.before]
-    lost = [f"{f.name} requires {g.text} no more ({g.where})" for f in same for g in f.lost]
+    lost = [f"{f.name} no longer requires {g.text} ({g.where})" for f in same for g in f.lost]
     added = [f"{f.name} requires {g.text} ({g.where})" for f in same for g in f.added]
     return [_some(lost + added)] if lost or added else []
 
@@ -348,32 +349,32 @@ def _inclusion(found: Review) -> str:
     new, gone = found.inclusion.new, found.inclusion.gone
     if new.verdict == gone.verdict == "none":
         ends = [row.name for turn in ("broken", "mended") for row in found.turned(turn) if row.kind == "property"]
-        only = f"; what changes is what must happen in the end: {_some(ends)}" if ends else ""
-        return f"no history of {_some(list(found.inclusion.visible))} is new, and none is gone{only}.{_apart(found)}"
+        only = f"; only liveness changes: {_some(ends)}" if ends else ""
+        return f"no history of {_some(list(found.inclusion.visible))} is new or gone{only}.{_apart(found)}"
     return f"{_way(new, 'new')} {_way(gone, 'gone')}{_apart(found)}"
 
 
 def _apart(found: Review) -> str:
     """A sentence about the variables that are not compared, because the models give them different kinds of values."""
     apart = found.inclusion.apart
-    return f" Not compared, for they are not of the same kind: {_some(list(apart))}." if apart else ""
+    return f" Not compared, because their types differ: {_some(list(apart))}." if apart else ""
 
 
 def _way(way: OneWay, word: str) -> str:
     if way.verdict == "none":
-        return f"Nothing is {word}."
+        return f"No behaviour is {word}."
     if way.endings is None:
-        return f"Nothing is {word} up to {plural(way.depth or 0, 'state')}; the rest is open."
+        return f"No behaviour of up to {plural(way.depth or 0, 'state')} is {word}; longer ones are undecided."
     sentences, ending = way.endings.story.sentences, way.endings.ending
-    last = sentences[-1].sentence if sentences else "Another initial state."
+    last = sentences[-1].sentence if sentences else "A different initial state."
     refused = f" {_refused(ending)}" if ending.how == "refused" and word == "gone" else ""
     return f"{word.capitalize()}, in {plural(way.endings.trace.length, 'state')}: {last}{refused}"
 
 
 def _refused(ending: Ending) -> str:
-    why = ending.condition if ending.condition and len(ending.condition) <= WIDEST else ending.source
-    room = ", for want of room alone" if ending.room else ""
-    return f"Refused, for {why} ({ending.where}){room}."
+    why = ending.condition if ending.condition and len(ending.condition) <= WIDEST else f"{ending.source} is false"
+    room = ", only because of a bound" if ending.room else ""
+    return f"Refused because {why} ({ending.where}){room}."
 
 
 def _some(texts: list[str]) -> str:

@@ -20,8 +20,21 @@ from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.report.pages.trace_data import page_trace
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, plural
 
-WORDS: Final = {"alone": "one side only", "other": "another trace", "otherwise": "asked otherwise"}
+WORDS: Final = {
+    "alone": "one side only",
+    "mended": "fixed",
+    "open": "undecided",
+    "other": "different trace",
+    "otherwise": "checked differently",
+}
 """Words for the turns (kinds of change of a verdict) whose own names would not be clear."""
+
+MEANINGS: Final = {
+    "requires otherwise": "changed guards",
+    "does otherwise": "changed effects",
+    "requires and does otherwise": "changed guards and effects",
+}
+"""Words for changes of actions whose own names would not be clear."""
 
 
 @dataclass(frozen=True)
@@ -57,13 +70,13 @@ def _settings(found: Review) -> Iterator[Section]:
         return
     declared = type(found.old.model).declared_settings() | type(found.new.model).declared_settings()
     rows = tuple((name, one or "-", two or "-", declared[name].meaning) for name, one, two in found.settings)
-    yield Section("Settings that differ", ("setting", "before", "after", "meaning"), rows)
+    yield Section("Different settings", ("setting", "before", "after", "meaning"), rows)
 
 
 def _fairness(found: Review) -> Iterator[Section]:
     rows = found.questions.fairness
     if rows:
-        yield Section("Fairness that differs", ("action", "before", "after"), rows)
+        yield Section("Different fairness", ("action", "before", "after"), rows)
 
 
 def _text(found: Review) -> Iterator[Section]:
@@ -75,20 +88,20 @@ def _text(found: Review) -> Iterator[Section]:
     lines = [f"{word}: {', '.join(names)}" for word, names in (("New", text.new), ("Gone", text.gone)) if names]
     meanings: dict[str, list[str]] = {}
     for action, meaning in text.actions:
-        meanings.setdefault(meaning, []).append(action)
+        meanings.setdefault(MEANINGS.get(meaning, meaning), []).append(action)
     lines += [f"Actions, {meaning}: {', '.join(names)}" for meaning, names in sorted(meanings.items())]
     if asked.states:
-        lines.append(f"Of the states, otherwise: {', '.join(asked.states)}")
+        lines.append(f"States changed by: {', '.join(asked.states)}")
     if asked.predicates:
-        lines.append(f"Asked otherwise: {', '.join(sorted(asked.predicates))}")
+        lines.append(f"Checked differently: {', '.join(sorted(asked.predicates))}")
     blocks = tuple((f"{f.name} ({f.where})", "\n".join(f.lines)) for f in text.changed)
-    yield Section("What is written otherwise", ("function", "guard", "", "where"), tuple(rows), tuple(lines), blocks)
+    yield Section("Changed code", ("function", "guard", "", "where"), tuple(rows), tuple(lines), blocks)
 
 
 def _function(function: ChangedFunction) -> Iterator[tuple[str, ...]]:
     name = function.name if function.before == function.name else f"{function.name}, was {function.before}"
     if not function.lost and not function.added:
-        yield name, "otherwise, with the same guards", "", function.where
+        yield name, "changed, with the same guards", "", function.where
     for guards, word in ((function.lost, "no more"), (function.added, "now")):
         for guard in guards:
             yield name, guard.text, word, guard.where
@@ -108,21 +121,23 @@ def _verdicts(found: Review) -> Section:
         for word, names in (
             ("Hold before and after", held),
             ("Violated before and after", kept),
-            ("Open before and after", [row.name for row in unknown]),
+            ("Undecided before and after", [row.name for row in unknown]),
         )
         if names
     ]
     states = [f"{'all' if whole else 'the first'} {plural(count, 'state')}" for count, whole in found.states]
     if found.questions.narrower:
         names = ", ".join(found.questions.narrower)
-        lines.append(f"Less is looked at after ({names}): what is violated no more for that is not mended")
-    lines.append(f"Looked at: {states[0]} before, {states[1]} after, at these settings")
+        lines.append(
+            f"The new version is explored less ({names}): a violation that disappears for this reason is not fixed"
+        )
+    lines.append(f"Explored: {states[0]} before, {states[1]} after, with these settings")
     return Section("Invariants and properties", ("", "name", "before", "after"), rows, tuple(lines))
 
 
 def _turn(row: Row | Turned) -> str:
     if row.turn == "other" and isinstance(row, Row) and row.before is not None and row.before.vacuous:
-        return "no more vacuous"
+        return "no longer vacuous"
     return WORDS.get(row.turn, row.turn)
 
 
@@ -134,19 +149,22 @@ def _scenarios(found: Review) -> Iterator[Section]:
     count = len(found.recorded("open"))
     left = f", {count} open" if count else ""
     turn = len(rows) - count
-    lines = [f"{plural(asked.asked, 'recorded scenario')} of these models asked of both, {turn} of them turn{left}"]
+    lines = [
+        f"{plural(asked.asked, 'recorded scenario')} of these models checked with both, {turn} with a "
+        f"changed verdict{left}"
+    ]
     reasons: dict[str, list[str]] = {}
     for name, why in asked.not_asked:
         reasons.setdefault(why, []).append(name)
-    lines += [f"Not asked, because {why}: {', '.join(names)}" for why, names in reasons.items()]
-    lines += [f"Not asked: {why}" for why in asked.unread]
-    yield Section("Scenarios whose verdict turns", ("", "scenario", "before", "after"), rows, tuple(lines))
+    lines += [f"Not checked, because {why}: {', '.join(names)}" for why, names in reasons.items()]
+    lines += [f"Not checked: {why}" for why in asked.unread]
+    yield Section("Scenarios with a changed verdict", ("", "scenario", "before", "after"), rows, tuple(lines))
 
 
 def _inclusion(found: Comparison) -> Section:
     lines = [
         f"{inclusion_summary(found)[0].upper()}{inclusion_summary(found)[1:]}",
-        f"Compared by the changes of {', '.join(found.visible)}",
+        f"Compared by changes of {', '.join(found.visible)}",
     ]
     blocks = []
     for way, word, mine, other in ((found.new, "new", found.b, found.a), (found.gone, "gone", found.a, found.b)):
@@ -172,7 +190,7 @@ def _proofs(found: Review, proofs: tuple[ProofResult, ProofResult]) -> Section:
         by = f"{len(proof.lemmas)} lemmas" if proof.by == "lemmas" else f"induction over {proof.k or 1}"
         rows.append((side.name, proof.verdict, by, ", ".join(proof.targets)))
         broken = [f"{each.goal} after {each.action}" for each in proof.failing]
-        lines += [f"{side.name} does not keep: {', '.join(broken)}"] if broken else []
+        lines += [f"{side.name} does not preserve: {', '.join(broken)}"] if broken else []
         lines += [f"{side.name}: {proof.reason}"] if proof.reason else []
     return Section("Proofs", ("", "verdict", "by", "of"), tuple(rows), tuple(lines))
 
@@ -228,7 +246,7 @@ def _stories(found: Comparison) -> dict[str, Any]:
     sides = (("new", found.new, found.b, found.a), ("gone", found.gone, found.a, found.b))
     return {
         word: page_trace(mine.model, way.endings.trace)
-        | {"title": f"{word.capitalize()}: {mine.name} does this, {other.name} never does"}
+        | {"title": f"{word.capitalize()}: {mine.name} allows this, {other.name} does not"}
         for word, way, mine, other in sides
         if way.endings is not None
     }

@@ -183,11 +183,11 @@ def _answer(outcome: InvariantResult | PropertyResult | None) -> Answer | None:
         case InvariantResult(verdict="violated", trace=trace) if trace is not None:
             return Answer("violated", f"violated in {plural(trace.length, 'state')}")
         case InvariantResult(verdict="incomplete"):
-            return Answer("incomplete", f"open beyond depth {outcome.checked_depth}")
+            return Answer("incomplete", f"undecided beyond depth {outcome.checked_depth}")
         case PropertyResult(verdict="violated"):
             return Answer("violated", f"violated: {lasso_text(outcome)}")
         case PropertyResult(verdict="incomplete"):
-            return Answer("incomplete", f"open: {outcome.why}")
+            return Answer("incomplete", f"undecided: {outcome.why}")
         case PropertyResult(vacuous=True):
             return Answer("holds", "holds, vacuously", vacuous=True)
     return Answer("holds", "holds")
@@ -359,7 +359,7 @@ def _outcome(scenario: Scenario, side: Side, own: dict[str, Any], limits: Limits
     except UnknownName as error:
         return str(error).partition(";")[0]
     except ModelError as error:
-        return Outcome(Answer("incomplete", f"no meaning: {error}"), frozenset(), "invariant")
+        return Outcome(Answer("incomplete", f"undefined: {error}"), frozenset(), "invariant")
     kind: Literal["invariant", "property"] = "property" if result.exit_code == Exit.NOT_LIVE else "invariant"
     return Outcome(_said(result), frozenset((*result.invariants, *result.liveness)), kind)
 
@@ -371,7 +371,7 @@ def _said(result: Result) -> Answer:
     """
     _require_wanted(result)
     if result.evaluation is not None:
-        return Answer("incomplete", f"no meaning: {result.evaluation.where}: {result.evaluation.what}")
+        return Answer("incomplete", f"undefined: {result.evaluation.where}: {result.evaluation.what}")
     found: dict[str, InvariantResult | PropertyResult] = {**_results(result), **result.liveness}
     answers = {name: _answer(outcome) for name, outcome in found.items()}
     violated = [f"{name} {x.text}" for name, x in answers.items() if x is not None and x.verdict == "violated"]

@@ -123,20 +123,22 @@ class Handler(BaseHTTPRequestHandler):
     def _require_own(self) -> None:
         """Refuses requests that another page may have sent."""
         if self.headers.get("Host") not in self.own.hosts or len(self.headers.get_all("Host", [])) != 1:
-            raise Refused(HTTPStatus.FORBIDDEN, f"this is {self.own.url}; ask it by that name")
+            raise Refused(HTTPStatus.FORBIDDEN, f"the address of this server is {self.own.url}; use exactly that")
         origins = self.headers.get_all("Origin", [])
         if any(origin not in {f"http://{host}" for host in self.own.hosts} for origin in origins):
-            raise Refused(HTTPStatus.FORBIDDEN, "another page sent this; the explorer answers only its own page")
+            raise Refused(
+                HTTPStatus.FORBIDDEN, "the request comes from another page; the explorer answers only its own page"
+            )
 
     def _file(self) -> tuple[str, bytes]:
         name = "explore.html" if self.path == "/" else self.path.removeprefix("/")
         if name not in EXPLORER_FILES:
-            raise Refused(HTTPStatus.NOT_FOUND, "there is no such page")
+            raise Refused(HTTPStatus.NOT_FOUND, "page not found")
         return f"{TYPES[name.rpartition('.')[2]]}; charset=utf-8", asset(name).encode()
 
     def _question(self) -> tuple[str, bytes]:
         if self.path not in self.own.questions:
-            raise Refused(HTTPStatus.NOT_FOUND, "there is no such question")
+            raise Refused(HTTPStatus.NOT_FOUND, "unknown request")
         question = self._body()
         try:
             answer = self.own.answer(self.path, question)
@@ -149,19 +151,19 @@ class Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> dict[str, Any]:
         if self.headers.get_content_type() != "application/json":
-            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "questions are asked in application/json")
+            raise Refused(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "the content type must be application/json")
         length = self.headers.get("Content-Length", "")
         if not (length.isascii() and length.isdigit()) or "Transfer-Encoding" in self.headers:
-            raise Refused(HTTPStatus.LENGTH_REQUIRED, "a question says how long it is (Content-Length)")
+            raise Refused(HTTPStatus.LENGTH_REQUIRED, "the Content-Length header is missing")
         if len(length) > 12 or int(length) > LARGEST_QUESTION:
             limit = f"{LARGEST_QUESTION // 2**20} MiB"
-            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"that is larger than {limit}")
+            raise Refused(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the request is larger than {limit}")
         try:
             question = json.loads(self.rfile.read(int(length)))
         except (ValueError, RecursionError):
-            raise Refused(HTTPStatus.BAD_REQUEST, "the question is not JSON") from None
+            raise Refused(HTTPStatus.BAD_REQUEST, "the request is not JSON") from None
         if not isinstance(question, dict):
-            raise Refused(HTTPStatus.BAD_REQUEST, "a question is a JSON object")
+            raise Refused(HTTPStatus.BAD_REQUEST, "the request must be a JSON object")
         return question
 
     def _send(self, status: HTTPStatus, kind: str, content: bytes) -> None:

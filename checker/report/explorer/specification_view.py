@@ -46,7 +46,7 @@ class SpecificationView:
 
     @property
     def sentence(self) -> str:
-        return f"The last step is one that {self._specification.name} allows."
+        return f"{self._specification.name} allows the last step."
 
     @property
     def _variables(self) -> Sequence[Any]:

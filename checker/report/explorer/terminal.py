@@ -10,18 +10,18 @@ from isrcheck.checker.results.text_layout import columns
 from isrcheck.model.language.errors import EvaluationError, ModelError
 
 HELP: Final = (
-    ("N", "take step N of those that may happen"),
+    ("N", "take step N"),
     ("u", "undo the last step"),
-    ("r", "restart; r N from initial state N"),
+    ("r", "restart; r N: from initial state N"),
     ("s", "the whole state"),
-    ("i", "what holds here and what does not, and why"),
-    ("w TEXT", "why the instances that begin with TEXT may not happen"),
-    ("= TEXT", "what an expression is here: = quorum.isr"),
+    ("i", "which invariants hold here, and why others do not"),
+    ("w TEXT", "why the actions that begin with TEXT are disabled"),
+    ("= TEXT", "the value of an expression here: = quorum.isr"),
     ("p", "the path so far"),
     ("q", "quit"),
 )
 INNER: Final = "     "
-STATUS: Final = {True: "holds", False: "FALSE", None: "no meaning"}
+STATUS: Final = {True: "holds", False: "FALSE", None: "undefined"}
 MOST: Final = 20
 
 
@@ -37,9 +37,9 @@ class Terminal:
     def begin(self) -> list[str]:
         """The first lines: the model, how to ask for help, the initial state and the possible steps."""
         count = self.about["initial"]
-        more = f" {count} initial states, this is 0; r N takes another." if count > 1 else ""
+        more = f" This is initial state 0 of {count}; r N chooses another." if count > 1 else ""
         head = f"{self.about['model']}: {self.about['sentence']}"
-        return [head, f"A number takes a step, ? says what else can be typed.{more}", *self._arrive()]
+        return [head, f"Type a number to take a step, or ? for help.{more}", *self._arrive()]
 
     def answer(self, line: str) -> list[str] | None:
         """The answer to a line, or None if the line ends the walk."""
@@ -80,7 +80,7 @@ class Terminal:
 
     def _number(self, text: str) -> int:
         if not (text.isascii() and text.isdigit()) or len(text) > 9:
-            raise Unanswerable(f"{text!r} is no step and no command; ? says what can be typed")
+            raise Unanswerable(f"{text!r} is neither a step nor a command; ? shows help")
         return int(text)
 
     def _path(self) -> Path:
@@ -110,10 +110,10 @@ class Terminal:
         lines = []
         for number, choice in enumerate(self.here["choices"], 1):
             said = choice["sentence"] if choice["error"] is None else choice["error"]
-            breaks = f" ({', '.join(choice['breaks'])} will be false)" if choice["breaks"] else ""
+            breaks = f" (violates {', '.join(choice['breaks'])})" if choice["breaks"] else ""
             lines += _wrapped(f"{number:>5}  ", f"{said}{breaks}")
             lines.append(f"{' ' * 7}{self._text(choice['instance'])}")
-        return lines or ["  Nothing may happen here: a deadlock."]
+        return lines or ["  No action is enabled here: a deadlock."]
 
     def _text(self, instance: int) -> str:
         return str(self.about["instances"][instance]["text"])
@@ -132,7 +132,7 @@ class Terminal:
     def _refused(self, text: str) -> list[str]:
         found = [n for n in self.here["disabled"] if self._text(n).startswith(text)]
         if not text or not found:
-            raise Unanswerable(f"no disabled instance begins with {text!r}; write the name of an action")
+            raise Unanswerable(f"no disabled action begins with {text!r}; write the name of an action")
         lines = []
         for number in found[:MOST]:
             why = self.walking.disabled(self._path(), number)

@@ -33,7 +33,7 @@ from isrcheck.model.semantics.tracing import sentence_of, trace
 from isrcheck.model.semantics.transition_system import Label
 
 LONGEST_PATH: Final = 500
-RETURNS: Final = "the action returns before it requires or assigns anything: there is no such instance"
+RETURNS: Final = "the action returns before it requires or assigns anything, so it has no such instance"
 
 
 class Unanswerable(Exception):
@@ -53,12 +53,12 @@ class Path:
         """The path in a question. Raises `Unanswerable` if the question has no valid path."""
         initial, steps = data.get("initial", 0), data.get("path", [])
         if not isinstance(steps, list) or not all(_is_number(x) for x in (initial, *steps)):
-            raise Unanswerable("a path is the number of an initial state and a list of numbers of instances")
+            raise Unanswerable("a path must be the number of an initial state and a list of action instance numbers")
         if len(steps) > LONGEST_PATH:
-            raise Unanswerable(f"the path has {len(steps)} steps; at most {LONGEST_PATH} can be walked")
+            raise Unanswerable(f"the path has {len(steps)} steps; the limit is {LONGEST_PATH}")
         at = data.get("at", len(steps))
         if not _is_number(at) or at > len(steps):
-            raise Unanswerable(f"the path has {plural(len(steps), 'step')}; there is no state after {at!r} of them")
+            raise Unanswerable(f"the path has {plural(len(steps), 'step')}; there is no state after step {at!r}")
         return Path(initial, tuple(steps), at)
 
     def to_json(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class Walking:
         self.loaded, self.model, self.beside = loaded, model, beside
         self.initial = initial_states(model)
         if not self.initial:
-            raise ModelError(f"model {loaded.name} has no initial state at these settings; choose other settings")
+            raise ModelError(f"model {loaded.name} has no initial state with these settings; choose other settings")
         self.unchecked = dict(self._unchecked())
         asked = {name: f for name, f in loaded.invariants.items() if name not in self.unchecked}
         self.interpreter = Interpreter(model, asked)
@@ -206,7 +206,7 @@ class Walking:
         try:
             after = self.interpreter.step(state, number)
         except EvaluationError as error:
-            raise Unanswerable(f"step {position}: {label_text(label)} has no meaning there: {error}") from None
+            raise Unanswerable(f"step {position}: {label_text(label)} is undefined there: {error}") from None
         if after is None:
             raise Unanswerable(f"step {position}: {label_text(label)} is not possible there")
         return Step(label, self.interpreter.actors[number], after)
@@ -223,7 +223,7 @@ class Walking:
         about = {"instance": number, "partners": partners(self.model, label, actor)}
         after = self._meant(after)
         if isinstance(after, EvaluationError):
-            return {**about, "error": f"it has no meaning here: {after}", "sentence": "", "changes": [], "breaks": []}
+            return {**about, "error": f"it is undefined here: {after}", "sentence": "", "changes": [], "breaks": []}
         return {
             **about,
             "error": None,
@@ -267,16 +267,16 @@ class Walking:
         If no requirement is false, `reason` says what is the case instead (such as that the instance is possible).
         """
         if not _is_number(number):
-            raise Unanswerable("name an instance by its number")
+            raise Unanswerable("give the number of an action instance")
         self._require_instance(number)
         here, label = self._trace(path).steps[path.at].state, self.interpreter.labels[number]
         about = {"instance": number, "text": label_text(label), "where": None, "values": []}
         try:
             if self.interpreter.step(here, number) is not None:
-                return {**about, "condition": None, "reason": "it is possible here"}
+                return {**about, "condition": None, "reason": "it is enabled here"}
             unmet = unmet_requirement(self.model, here, *self._call(number))
         except EvaluationError as error:
-            return {**about, "condition": None, "reason": f"it has no meaning here: {error}"}
+            return {**about, "condition": None, "reason": f"it is undefined here: {error}"}
         if unmet is None:
             return {**about, "condition": None, "reason": RETURNS}
         return {**about, "condition": unmet.condition, "where": unmet.where, "values": list(unmet.values), "reason": ""}
@@ -289,14 +289,14 @@ class Walking:
         if self.beside is not None and name == self.beside.name:
             return self._refused(path, self.beside)
         if not isinstance(name, str) or name not in self.interpreter.invariants:
-            raise Unanswerable("name an invariant of the model")
+            raise Unanswerable("give the name of an invariant")
         trace, predicate = self._trace(path), self.interpreter.invariants[name]
         here = trace.steps[path.at].state
         try:
             if holds(self.model, here, predicate).value:
-                return {"name": name, "reason": "it is true here", "choice": [], "reads": []}
+                return {"name": name, "reason": "it holds here", "choice": [], "reads": []}
         except EvaluationError as error:
-            return {"name": name, "reason": f"it has no meaning here: {error}", "choice": [], "reads": []}
+            return {"name": name, "reason": f"it is undefined here: {error}", "choice": [], "reads": []}
         why = instance_data(Instance(*explain(self.model, here, predicate)), trace)
         return {"name": name, "reason": "", **why}
 
@@ -309,9 +309,9 @@ class Walking:
         about = {"name": beside.name, "reason": "", "choice": [], "reads": []}
         match beside.allows(old, new):
             case True:
-                return about | {"reason": "it is true here"}
+                return about | {"reason": "it holds here"}
             case None:
-                return about | {"reason": "it is not known here: the specification is undefined or has too many states"}
+                return about | {"reason": "unknown here: the specification is undefined or has too many states"}
         changes = beside.refusals(old, new)
         changed = ((c.path, c.new if c.old is None else f"{c.old} -> {c.new}", c.said) for c in changes)
         return about | {"reads": [[part, text if said is None else f"{text}: {said}"] for part, text, said in changed]}
@@ -352,19 +352,19 @@ class Walking:
         """
         file = recognised(content.encode(errors="surrogatepass"))
         if file.model is not None and file.model != self.loaded.name:
-            raise Unanswerable(f"the file is of model {file.model!r}, and this is {self.loaded.name}")
+            raise Unanswerable(f"the file is for model {file.model!r}, but this is {self.loaded.name}")
         differing = {n: v for n, v in (file.settings or {}).items() if self.model.settings.get(n, v) != v}
         if differing:
             options = " ".join(f"-s {n}={str(v).lower() if isinstance(v, bool) else v}" for n, v in differing.items())
-            raise Unanswerable(f"the file is of other settings; start the explorer with {options}")
+            raise Unanswerable(f"the file has other settings; start the explorer with {options}")
         if not file.traces:
-            raise DamagedFile("it has no trace: nothing was violated")
+            raise DamagedFile("it contains no trace: nothing was violated")
         return {"traces": [self._loaded(each) for each in file.traces]}
 
     def _loaded(self, recorded: RecordedTrace) -> dict[str, Any]:
         trace = decoded(self.interpreter, recorded)
         if trace.length > LONGEST_PATH + 1:
-            raise Unanswerable(f"the trace has {trace.length} states; at most {LONGEST_PATH + 1} can be walked")
+            raise Unanswerable(f"the trace has {trace.length} states; the limit is {LONGEST_PATH + 1}")
         outcome = replay(self.interpreter, trace)
         about = {"title": recorded.title, "length": trace.length}
         if trace.steps[0].state not in self.initial:

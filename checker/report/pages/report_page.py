@@ -77,13 +77,13 @@ def _numbers(result: Result) -> list[tuple[str, str]]:
         rows += [
             ("distinct states", number(result.distinct)),
             ("generated", number(result.generated_total)),
-            ("left to expand", number(result.left)),
+            ("not expanded", number(result.left)),
         ]
         if result.rejected:
             rows.append(("outside constraints", number(result.rejected)))
         if result.degrees is not None:
             least, mean, greatest = result.degrees
-            rows.append(("enabled instances of a state", f"least {least}, mean {mean:.2f}, greatest {greatest}"))
+            rows.append(("enabled actions per state", f"min {least}, mean {mean:.2f}, max {greatest}"))
     spent = ", ".join(f"{name} {seconds(s)}" for name, s in result.seconds.items())
     return [*rows, ("time", spent or "not measured"), ("peak memory", size(result.peak_rss_bytes))]
 
@@ -93,10 +93,10 @@ def _plot(result: Result) -> str:
     if not result.counted or not result.levels:
         return ""
     labels = [str(level) for level in range(1, len(result.levels) + 1)]
-    panels = [Panel("States of each level", labels, {"states": result.levels})]
+    panels = [Panel("States per level", labels, {"states": result.levels})]
     expanded = max((len(counts) for counts in result.generated.values()), default=0)
     if expanded:
-        panels.append(Panel("Enabled instances in each level", labels[:expanded], _series(result, expanded)))
+        panels.append(Panel("Enabled actions per level", labels[:expanded], _series(result, expanded)))
     return svg(plotted(panels), on_a_page=True)
 
 

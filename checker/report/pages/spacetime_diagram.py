@@ -24,8 +24,8 @@ LETTER: Final = 6.35
 CELL: Final = 36
 BOLD_LETTER: Final = 7.4
 LEGEND: Final = (
-    "A diamond is an act of the outside world. A letter says which of the reasons a step is behind; filled, it "
-    "completes it. A record is #id/epoch, dashed above the high watermark, which is the thick bar."
+    "Diamond: an event in the environment. Letter: the reason that a step contributes to; filled, the "
+    "step completes it. Records are #id/epoch, dashed above the high watermark (thick bar)."
 )
 SHADES: Final = 5
 STYLE: Final = """

@@ -195,9 +195,9 @@ def _step(shape: Shape, steps: Sequence[Step], i: int) -> dict[str, Any]:
 
 def _telling(model: Model, step: Step, before: Step | None) -> dict[str, Any]:
     if before is None:
-        return {"action": "initial state", "lane": None, "partners": [], "sentence": "This is where it begins."}
+        return {"action": "initial state", "lane": None, "partners": [], "sentence": "The initial state."}
     if step.label is None or step.actor is None:
-        return {"action": "a step", "lane": None, "partners": [], "sentence": "A step that the file does not name."}
+        return {"action": "a step", "lane": None, "partners": [], "sentence": "A step without a name in the file."}
     return {
         "action": label_text(step.label),
         "lane": lifeline_of(model, step.label, step.actor).name,

@@ -22,7 +22,7 @@ const Beside = (() => {
       make("th", { scope: "row", class: "at" }, String(i + 1)), cell(story, states, i),
       at === null
         ? make("td", { class: "not" }, parted ? ["The fix acts: ", how(story, other)] : "Does not happen: the fixed design does not allow it here.")
-        : make("td", {}, parted ? make("strong", { class: "good" }, "The fix acts: it does otherwise. ") : null, alike(story, other, i, at) ? make("span", { class: "soft" }, "The same.") : inner(other.story, theirs, at)));
+        : make("td", {}, parted ? make("strong", { class: "good" }, "The fix acts: the step has a different effect. ") : null, alike(story, other, i, at) ? make("span", { class: "soft" }, "The same.") : inner(other.story, theirs, at)));
   }
 
   /** In words, why the fixed design does not take the step at which it departs from the trace. */

@@ -169,7 +169,7 @@ const Drawing = (() => {
   function letter(why, step) {
     const found = why.letters.get(step);
     const end = why.ends.has(step);
-    const words = end ? `completes reason ${found}` : `of reason ${found}`;
+    const words = end ? `completes reason ${found}` : `part of reason ${found}`;
     return found ? make("span", { class: `letter${end ? " end-of-reason" : ""}`, title: words, "aria-label": `, ${words}` }, found) : null;
   }
 
@@ -181,7 +181,7 @@ const Drawing = (() => {
   /** The note at the step at which a fixed design departs from the trace. */
   function bar(fix) {
     return make("div", { class: "fix", role: "note" }, make("strong", {}, flowing(fix.title)), fix.lines.map((line) => make("div", { class: "path" }, flowing(line))),
-      make("div", { class: "soft" }, "From here on it goes otherwise with the fix."));
+      make("div", { class: "soft" }, "From here on, the fixed version behaves differently."));
   }
 
   function intoView(button) {
@@ -196,7 +196,7 @@ const Drawing = (() => {
   function cards(story, states, at) {
     const now = states[at], before = at > 0 ? states[at - 1] : null;
     const owners = [...new Set(story.rows.map((row) => row.owner))].filter((owner) => owner !== null);
-    const shared = owners.every((owner) => owner.startsWith("broker ")) ? ["cluster", "Outside the brokers"] : ["shared", "What nobody has alone"];
+    const shared = owners.every((owner) => owner.startsWith("broker ")) ? ["cluster", "Outside the brokers"] : ["shared", "Shared state"];
     const found = [outside(story, now, before, shared), ...owners.map((owner) => memberCard(story, now, before, owner))];
     return make("div", { class: "cards" }, found);
   }
@@ -251,7 +251,7 @@ const Drawing = (() => {
     const title = log.name || (known(log.partition) ? `partition ${log.partition}` : "");
     return make("div", { class: `log${marked ? " marked" : ""}`, role: "img", "aria-label": inWords(log, records, gone) },
       title ? make("span", { class: "title" }, title) : null, parts,
-      gone.map((record) => make("span", { class: "cell gone", title: "cut off by this step" }, inside(record))),
+      gone.map((record) => make("span", { class: "cell gone", title: "truncated by this step" }, inside(record))),
       make("span", { class: "end" }, records.length ? (log.name ? "" : `log end ${log.log_end}`) : "empty"));
   }
 
@@ -274,7 +274,7 @@ const Drawing = (() => {
   function inWords(log, records, gone) {
     const name = log.broker === null ? `Log: ${log.name}` : `Log of broker ${log.broker}`;
     const each = records.map((r) => `offset ${r.offset}${known(r.id) ? ` record ${r.id}` : ""}${known(r.epoch) ? ` of epoch ${r.epoch}` : ""}`);
-    const lost = gone.length ? `; cut off: ${gone.map((r) => `record ${r.id} at offset ${r.offset}`).join(", ")}` : "";
+    const lost = gone.length ? `; truncated: ${gone.map((r) => `record ${r.id} at offset ${r.offset}`).join(", ")}` : "";
     const mark = known(log.high_watermark) ? `; high watermark ${log.high_watermark}` : "";
     return `${name}: ${each.length ? each.join(", ") : "empty"}${mark}${lost}`;
   }

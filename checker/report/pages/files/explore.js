@@ -7,7 +7,7 @@
   const { make } = Drawing;
   const at = (id) => document.getElementById(id);
   const LETTERS = "abcdefghijklmnopqrstuvwxyz";
-  const STATUS = { true: ["holds", "good"], false: ["false", "bad"], null: ["no meaning", "open"] };
+  const STATUS = { true: ["holds", "good"], false: ["false", "bad"], null: ["undefined", "open"] };
   let about = null;   // the answer about the model, asked once
   let here = null;    // the answer about the present place
   let asked = 0;      // number of the last question; earlier answers are dropped
@@ -21,7 +21,7 @@
         method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(question),
       });
     } catch {
-      const gone = new Error("The explorer has ended, so it does not answer any more: start `isrcheck explore` again");
+      const gone = new Error("The explorer has stopped; run `isrcheck explore` again");
       throw Object.assign(gone, { ended: true });
     }
     const data = await answer.json();
@@ -66,7 +66,7 @@
     const number = asked += 1;
     try {
       const of = new URLSearchParams(location.hash.slice(1)).get("of");
-      if (of !== null && of !== about.of) throw new Error("This address is of another model or of other settings, where its numbers mean other steps");
+      if (of !== null && of !== about.of) throw new Error("This link is for another model or other settings");
       const answer = await ask("/api/state", place());
       if (number !== asked) return;
       here = answer;
@@ -126,9 +126,9 @@
       make("ul", { class: "choices" }, numbers.map((n) => choiceOf(known.get(n), LETTERS[count++])))));
     const outside = Object.entries(here.constraints).filter(([, holds]) => holds === false).map(([name]) => name);
     at("choices").replaceChildren(...[
-      outside.length ? make("p", { class: "note" }, `This state is outside of ${outside.join(", ")}: a search does not go on from here.`) : null,
+      outside.length ? make("p", { class: "note" }, `This state violates ${outside.join(", ")}, so a search does not continue from here.`) : null,
       ...groups,
-      groups.length ? null : make("p", {}, "Nothing: no action is enabled here (a deadlock)."),
+      groups.length ? null : make("p", {}, "No action is enabled here (a deadlock)."),
     ].filter(Boolean));
   }
 
@@ -142,9 +142,9 @@
     },
     make("span", { class: "letter" }, letter ? make("kbd", {}, letter) : null),
     make("span", { class: "told" }, Drawing.flowing(choice.error === null ? choice.sentence : instance.text)),
-    make("span", { class: "effect" }, make("span", { class: "action" }, instance.text, outside ? " (the outside world)" : "")),
+    make("span", { class: "effect" }, make("span", { class: "action" }, instance.text, outside ? " (environment)" : "")),
     make("span", { class: "effect" }, choice.error !== null ? make("span", { class: "breaks" }, choice.error) : effect || "nothing changes",
-      choice.breaks.length ? make("span", { class: "breaks" }, ` ${choice.breaks.join(", ")} will be false`) : null)));
+      choice.breaks.length ? make("span", { class: "breaks" }, ` violates ${choice.breaks.join(", ")}`) : null)));
   }
 
   function choose(instance) {
@@ -213,8 +213,8 @@
     at("judged").replaceChildren(
       make("h3", {}, "Invariants"), make("ul", { class: "judged", id: "invariants" }, first.map(invariantOf)),
       rest.length + Object.keys(about.unasked).length ? make("details", { open },
-        make("summary", {}, `${rest.length} more that may be asked`), make("ul", { class: "judged" }, rest.map(invariantOf),
-          Object.entries(about.unasked).map(([name, why]) => make("li", { class: "soft" }, make("span", { class: "status" }, "not asked"), name, make("div", { class: "reason" }, why))))) : "",
+        make("summary", {}, `${rest.length} more`), make("ul", { class: "judged" }, rest.map(invariantOf),
+          Object.entries(about.unasked).map(([name, why]) => make("li", { class: "soft" }, make("span", { class: "status" }, "not checked"), name, make("div", { class: "reason" }, why))))) : "",
       ...judgedList("Goals", here.goals, about.goals, ["reached", "good"], ["not here", "soft"]),
       ...judgedList("Bounds", here.bounds, about.bounds, ["hit", "open"], ["not hit", "soft"],
         about.bounds_not_explored));
@@ -256,7 +256,7 @@
         value = make("span", { class: "bad" }, error.message);
       }
       return make("li", { "data-expression": text }, make("code", {}, text), " ", value, make("span", { class: "soft" }, since), " ",
-        make("button", { type: "button", "aria-label": `Ask no more for ${text}`, onclick: () => askFor(expressions().filter((_, j) => j !== i)) }, "×"));
+        make("button", { type: "button", "aria-label": `Remove ${text}`, onclick: () => askFor(expressions().filter((_, j) => j !== i)) }, "×"));
     }));
     if (number === asked) at("expressions").replaceChildren(...rows);
   }
@@ -279,7 +279,7 @@
     at("branches").replaceChildren(...named.map((each, i) => make("li", { "data-branch": each.name },
       make("button", { type: "button", "aria-current": same(each) ? "true" : null, onclick: () => go({ ...each, at: each.path.length }) }, each.name),
       make("span", { class: "soft" }, ` ${each.path.length + 1} state${each.path.length ? "s" : ""} `),
-      make("button", { type: "button", "aria-label": `Forget ${each.name}`, onclick: () => rename(named.filter((_, j) => j !== i)) }, "×"))));
+      make("button", { type: "button", "aria-label": `Delete ${each.name}`, onclick: () => rename(named.filter((_, j) => j !== i)) }, "×"))));
   }
 
   const same = (branch) => branch.initial === here.initial && branch.path.join() === here.path.join();
@@ -301,7 +301,7 @@
     const link = location.origin + location.pathname + address(place());
     try {
       await navigator.clipboard.writeText(link);
-      say("note", "The link is copied, with all named paths. In another explorer of this model put what begins with # behind its own address.");
+      say("note", "Copied the link, including all named paths. To open it in another explorer of this model, append the part from # to its address.");
     } catch {
       say("note", `Copy this: ${link}`);
     }
@@ -316,7 +316,7 @@
       const url = URL.createObjectURL(new Blob([content], { type: "application/json" }));
       make("a", { href: url, download: name }).click();
       URL.revokeObjectURL(url);
-      say("note", `${name}: isrcheck replay shows it, and an explorer of this model loads it.`);
+      say("note", `Saved ${name}: open it with isrcheck replay, or load it in an explorer of this model.`);
     } catch (error) {
       say("alert", error.message);
     }
@@ -332,8 +332,8 @@
       const [first] = traces;
       const others = traces.slice(1).map((each) => each.title);
       warning = first.refused ? `${file.name}: ${first.refused}` : "";
-      say("note", `${file.name}: ${first.title}, ${first.length} states. Redo walks along it; any other choice steps off it.`
-        + (others.length ? ` The file has also: ${others.join(", ")}.` : ""));
+      say("note", `${file.name}: ${first.title}, ${first.length} states. Redo follows it; any other choice leaves it.`
+        + (others.length ? ` The file also contains: ${others.join(", ")}.` : ""));
       go(first);
     } catch (error) {
       say("alert", `${file.name}: ${error.message}`);

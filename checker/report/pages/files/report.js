@@ -18,14 +18,14 @@
     const output = make("output", { "aria-live": "off" });
     const button = (label, text, to) => make("button", { type: "button", "aria-label": label, title: label, onclick: () => show(to()) }, text);
     const first = button("First step", "«", () => 0);
-    const back = button("Step back", "‹", () => at - 1);
-    const forth = button("Step forward", "›", () => at + 1);
+    const back = button("Previous step", "‹", () => at - 1);
+    const forth = button("Next step", "›", () => at + 1);
     const end = button("Last step", "»", () => last);
     const only = make("button", { type: "button", class: "only", "aria-pressed": "false", onclick: () => {
       only.setAttribute("aria-pressed", String(only.getAttribute("aria-pressed") !== "true"));
       show(at, { visibly: false });
     } }, "Only what changed");
-    const controls = make("div", { class: "controls", role: "group", "aria-label": "Move through the trace" },
+    const controls = make("div", { class: "controls", role: "group", "aria-label": "Navigate the trace" },
       first, back, slider, forth, end, only, output);
     const list = Drawing.steps(story, story.lanes, (i) => show(i, { focus: true }));
     const needs = Drawing.explained(story).needs;
@@ -106,7 +106,7 @@
 
   /** The earlier steps that a step rests on, and the fact that each of them gave. */
   function rests(needs, show) {
-    return needs && needs.length ? make("div", { class: "rests" }, make("p", { class: "soft" }, "Rests on"), make("ul", {}, needs.map((need) => make("li", {},
+    return needs && needs.length ? make("div", { class: "rests" }, make("p", { class: "soft" }, "Depends on"), make("ul", {}, needs.map((need) => make("li", {},
       make("button", { type: "button", onclick: () => show(need.step - 1) }, `step ${need.step}`), " ", make("span", { class: "path" }, Drawing.flowing(need.text)))))) : null;
   }
 
@@ -115,7 +115,7 @@
     const lines = [...section.querySelectorAll("li[data-reason]")];
     for (const line of lines) {
       const mine = line.dataset.reason;
-      const toggle = make("button", { type: "button", "aria-pressed": "false", title: `Show the steps of reason ${mine} alone`, onclick: () => {
+      const toggle = make("button", { type: "button", "aria-pressed": "false", title: `Show only the steps of reason ${mine}`, onclick: () => {
         const chosen = toggle.getAttribute("aria-pressed") !== "true";
         lines.forEach((each) => each.querySelector("button").setAttribute("aria-pressed", String(chosen && each === line)));
         buttons.forEach((button) => button.classList.toggle("dim", chosen && button.dataset.of !== mine));
@@ -159,7 +159,7 @@
     document.getElementById("missing")?.remove();
     if (name === null) return;
     const known = Object.keys(stories).join(", ") || "none";
-    const note = make("p", { id: "missing", class: "alert", role: "alert" }, `There is no trace ${name} here. There are: ${known}.`);
+    const note = make("p", { id: "missing", class: "alert", role: "alert" }, `There is no trace ${name} on this page. Known: ${known}.`);
     document.getElementById("main").prepend(note);
     note.scrollIntoView({ block: "center" });
   }
