@@ -67,7 +67,7 @@ def row(model: str, bounds: str, invariant: str, length: int | None) -> bool:
     local = ""
     if length is not None:
         other = check(model, bounds, invariant)
-        same = "same trace" if other["invariants"][invariant]["trace"] == outcome["trace"] else "another trace"
+        same = "same trace" if other["invariants"][invariant]["trace"] == outcome["trace"] else ("different trace")
         local = f"{other['wall']:8.1f} s  {same}"
     states = outcome.get("length", "-")
     print(f"{model:15} {bounds:8} {invariant:11} {states:>6} {search:8.1f} s {trace:8.1f} s  {canonical:13} {local}")

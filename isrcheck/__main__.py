@@ -29,7 +29,7 @@ def main() -> None:
         print("isrcheck: interrupted", file=sys.stderr)
         _end(INTERRUPTED)
     except OSError as error:  # a text of the command itself, such as its help, could not be printed
-        print(f"isrcheck: the text cannot be printed: {error.strerror}", file=sys.stderr)
+        print(f"isrcheck: cannot print the output: {error.strerror}", file=sys.stderr)
         _forget_output()
         _end(NO_OUTPUT)
     except SystemExit as ended:

@@ -44,7 +44,7 @@ def test_a_run_that_does_not_finish_tells_it() -> None:
     expected = part.extra["forecast"]["states"]
     assert part.verdict == "incomplete"
     assert expected["low"] <= whole.distinct <= expected["high"]
-    assert f"{expected['low']:,} to {expected['high']:,} states in all" in report(part)
+    assert f"{expected['low']:,} to {expected['high']:,} states in total" in report(part)
     assert "forecast" not in whole.to_json()
 
 
@@ -59,7 +59,7 @@ def test_progress_shows_it() -> None:
     expected = estimated_size(BELL[:30])
     assert expected is not None
     low, high = (round(100 * n / 2**39) for n in (expected.low, expected.high))
-    assert counts(look).endswith(f", forecast {expected.low:,} to {expected.high:,} in all, {low} to {high} s")
+    assert counts(look).endswith(f", estimate {expected.low:,} to {expected.high:,} in total, {low} to {high} s")
 
 
 def test_many_levels_cost_a_few_fits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -130,7 +130,7 @@ def answers_as_documented(installed: Installed, folder: Path) -> None:
     assert {each["name"] for each in json.loads(installed.run(folder, "isrcheck", "scenarios", "--json"))} == shipped
     assert "as expected: violated" in installed.run(folder, "isrcheck", "check", "--scenario", "kip-101", code=12)
     refused = installed.run(folder, "isrcheck", "regress", "--update", code=2)
-    assert "--update does not rewrite the scenarios that come with isrcheck" in refused
+    assert "--update does not rewrite the scenarios that ship with isrcheck" in refused
     recorded = installed.packages / "isrcheck" / FOLDERS["kip-101"].relative_to(ROOT)
     assert "1 as recorded" in installed.run(folder, "isrcheck", "regress", recorded)
     assert "Why must a follower not truncate" in installed.run(folder, "isrcheck", "course", "lessons")

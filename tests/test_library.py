@@ -93,7 +93,7 @@ def test_a_model_upon_one_that_ships_is_asked_what_stands_in_its_own_file(tmp_pa
 def test_a_report_names_what_stands_in_the_file_and_was_not_asked(tmp_path: Path) -> None:
     named = MODEL.replace('"""A counter."""', '"""A counter."""\n\n    invariants = ("natural",)')
     (tmp_path / "counter.py").write_text(named)
-    assert "  small    not asked: --invariant small\n" in report(check(str(tmp_path / "counter.py")))
+    assert "  small    not checked by default: --invariant small\n" in report(check(str(tmp_path / "counter.py")))
     assert check(str(tmp_path / "counter.py")).to_json()["not_asked"] == ["small"]
     assert "not asked" not in report(check(str(tmp_path / "counter.py"), invariants=["natural"]))
     assert "not asked" not in report(check("truncate-to-hw", SMALL))
@@ -102,7 +102,7 @@ def test_a_report_names_what_stands_in_the_file_and_was_not_asked(tmp_path: Path
 def test_an_error_lists_all_known_names_unless_they_are_very_many() -> None:
     few, many = ["alpha", "beta"], ["kip-320", *(str(1000 + i) for i in range(60))]
     assert nearest("alpah", few) == "did you mean alpha? known: alpha, beta"
-    assert nearest("kip320", many) == "did you mean kip-320? 61 are known"
+    assert nearest("kip320", many) == "did you mean kip-320? 61 names are known"
     assert nearest("zzz", many).startswith("known: 1000, 1001, 1002, ")
 
 

@@ -306,7 +306,7 @@ class Reading:
             order += 1
             b = self.number[self.leaders[epochs[value]]]
             event = {"action": "append-records-to-leader", "parameters": {"b": b}}
-            yield {"lane": "client", "order": order, "event": event, "text": f"{value} is written"}
+            yield {"lane": "client", "order": order, "event": event, "text": f"wrote {value}"}
             if sent["acknowledged"]:
                 order += 1
                 yield {

@@ -67,7 +67,7 @@ def classpath() -> str:
     if not jar.is_file() or any(each.stat().st_mtime > jar.stat().st_mtime for each in sources):
         maven = shutil.which("mvn")
         if maven is None:
-            raise CommandError("mvn cannot be run here; install a JDK of version 17 or later and Maven", Exit.OUTPUT)
+            raise CommandError("mvn not found; install a JDK of version 17 or later and Maven", Exit.OUTPUT)
         done = subprocess.run([maven, "-q", "-B", "package"], cwd=SOURCES, capture_output=True, text=True, check=False)
         if done.returncode:
             raise CommandError(f"Maven could not build the operator: {done.stdout[-300:]}", Exit.OUTPUT)

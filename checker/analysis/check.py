@@ -104,13 +104,13 @@ def check(
     if engine not in ENGINES:
         raise UnknownName(f"there is no engine {engine!r}; {nearest(engine, ENGINES)}")
     if workers is not None and not (type(workers) is int and workers > 0):
-        raise UnknownName(f"{workers!r} workers do no work; take a whole number, one or more")
+        raise UnknownName(f"workers must be an integer of at least 1, not {workers!r}")
     if not isinstance(limits, Limits):
-        raise UnknownName(f"limits are isrcheck.Limits(states=..., seconds=..., memory=...), not {limits!r}")
+        raise UnknownName(f"limits must be isrcheck.Limits(states=..., seconds=..., memory=...), not {limits!r}")
     if isinstance(invariants, str):
-        raise UnknownName(f"invariants are a list of names: [{invariants!r}]")
+        raise UnknownName(f"invariants must be a list of names: [{invariants!r}]")
     if isinstance(liveness, str):
-        raise UnknownName(f"liveness is a list of names: [{liveness!r}]")
+        raise UnknownName(f"liveness must be a list of names: [{liveness!r}]")
     asked = {
         "liveness": bool(liveness),
         "workers": workers is not None,
@@ -125,7 +125,7 @@ def check(
         "spark": spark is not None,
     }
     if liveness and not isinstance(fairness, Fairness):
-        raise UnknownName(f"fairness is isrcheck.Fairness(default=...), not {fairness!r}")
+        raise UnknownName(f"fairness must be isrcheck.Fairness(default=...), not {fairness!r}")
     # Without this refusal, an engine would silently ignore an argument that it cannot use.
     if (refusal := refusal_of_arguments(engine, asked)) is not None:
         raise UnknownName(refusal)
@@ -164,7 +164,7 @@ def check(
             result = builder.result(engine, deadlock, fail_on_vacuity, limits)
             result.profile = begins_with
             if exploration.stopped == "memory" and engine == "local" and state_store.kind == "memory":
-                result.reason = f"{result.reason}; --store disk needs a small part of it"
+                result.reason = f"{result.reason}; --store disk needs much less"
             if properties:
                 tell("liveness")
                 asking = time.perf_counter()
@@ -226,7 +226,7 @@ def interchangeable(
     found = symmetry(system, values)
     classes = found.classes()
     if not classes:
-        raise UnknownName(f"symmetry does not apply: {why_distinguishable(found)}; check without it")
+        raise UnknownName(f"symmetry reduction is not possible: {why_distinguishable(found)}; check without it")
     return affordable(classes)
 
 
@@ -240,7 +240,7 @@ def resolved(
     if not isinstance(model, Model):
         model = loaded_of(model)
     if not isinstance(settings, Mapping):
-        raise UnknownName(f"settings are values by their names, such as {{'replicas': 2}}, not {settings!r}")
+        raise UnknownName(f"settings must be a dict of names and values, such as {{'replicas': 2}}, not {settings!r}")
     if isinstance(model, Model):
         _require_nothing_over(settings, profile)
         return loaded_of(type(model)), model, None
@@ -256,16 +256,20 @@ def loaded_of(model: str | type[Model] | LoadedModel) -> LoadedModel:
     if isinstance(model, LoadedModel):
         return model
     if not (isinstance(model, type) and issubclass(model, Model)):
-        raise UnknownName(f"a model is a name, a file, a class of isrcheck.Model or an instance of one, not {model!r}")
+        raise UnknownName(
+            f"a model must be a name, a file, a subclass of isrcheck.Model or an instance of one, not {model!r}"
+        )
     return LoadedModel(model, model.name(), None, fitting(model, None), properties=fitting_properties(model, None))
 
 
 def _require_nothing_over(settings: dict[str, Any], profile: str | None) -> None:
     """Raises `UnknownName` if a model's instance is given with settings, or with a profile other than `bare`."""
     if settings:
-        raise UnknownName("settings go with a model's name or class, not with an instance; give them when making it")
+        raise UnknownName("settings cannot be given with an instance of a model; pass them to its constructor")
     if profile not in (None, BARE):
-        raise UnknownName(f"profile {profile} goes with a model's name or class; an instance has its settings")
+        raise UnknownName(
+            f"profile {profile} cannot be given with an instance of a model, which already has its settings"
+        )
 
 
 def _search(

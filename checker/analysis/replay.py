@@ -106,9 +106,11 @@ def _named_or_shipped(traces: TraceFile, named: str | type[Model] | LoadedModel 
     if named is not None:
         return load_model_class(named)
     if traces.model is None:
-        raise DamagedFile("it does not say which model it is of; give --model")
+        raise DamagedFile("it does not name its model; use --model")
     if traces.model not in model_names():
-        raise DamagedFile(f"it is of {traces.model!r}, which is not a shipped model; give --model my_model.py")
+        raise DamagedFile(
+            f"it was recorded with {traces.model!r}, which is not a shipped model; use --model my_model.py"
+        )
     return load_model_class(traces.model)
 
 
@@ -135,7 +137,7 @@ def _specification(loaded: LoadedModel, name: str) -> LoadedModel:
         return load_specification(name)
     if loaded.source_file is not None and file == kebab(loaded.source_file.stem):
         return load_specification(f"{loaded.source_file}:{cls}" if cls else str(loaded.source_file))
-    raise DamagedFile(f"its specification {name!r} neither ships nor is in the file of --model")
+    raise DamagedFile(f"its specification {name!r} is neither shipped nor in the --model file")
 
 
 def interpreter_of(loaded: LoadedModel, traces: TraceFile, settings: dict[str, Any]) -> Interpreter:
@@ -156,6 +158,6 @@ def chosen(traces: TraceFile, invariant: str | None) -> list[RecordedTrace]:
     if found:
         return found
     if not traces.traces:
-        raise DamagedFile("it has no trace: nothing was violated")
+        raise DamagedFile("it contains no trace: nothing was violated")
     names = [each.name for each in traces.traces if each.name is not None]
-    raise DamagedFile(f"it has no trace of {invariant}; {nearest(invariant or '', names)}")
+    raise DamagedFile(f"it contains no trace of {invariant}; {nearest(invariant or '', names)}")

@@ -187,7 +187,7 @@ class ResultBuilder:
                 it.asked(state, name)
         except EvaluationError as error:
             return error
-        raise AssertionError("the reference semantics finds nothing wrong where the engine does")
+        raise AssertionError("the engine finds an error that the reference semantics does not")
 
     def replayed(self, path: Path) -> Trace:
         """The trace of a path, replayed by the reference semantics, which must allow each step."""
@@ -220,7 +220,7 @@ def reason(exploration: Exploration, limits: Limits) -> str | None:
             limit = "the memory of this machine" if limits.memory is None else f"{limits.memory} bytes (--max-memory)"
             return f"more memory needed than {limit}"
         case "time":
-            return f"{limits.seconds:g} seconds passed (--max-seconds)"
+            return f"time limit of {limits.seconds:g} s reached (--max-seconds)"
         case "interrupt":
             return "interrupted"
         case "error":

@@ -100,22 +100,22 @@ def simulate(
 
 def _require_sensible(walks: int | None, depth: int, seed: int | None, workers: int | None) -> None:
     if walks is not None and walks < 1:
-        raise UnknownName(f"{walks} walks see nothing; take one or more")
+        raise UnknownName(f"walks must be at least 1, not {walks}")
     if not 2 <= depth <= DEEPEST:
-        raise UnknownName(f"a walk of {depth} states is too short or too long; take 2 to {DEEPEST:,}")
+        raise UnknownName(f"depth must be from 2 to {DEEPEST:,}, not {depth}")
     if seed is not None and not 0 <= seed < 1 << 63:
-        raise UnknownName(f"{seed} is no seed; take a number from 0 to 2**63 - 1")
+        raise UnknownName(f"seed must be from 0 to 2**63 - 1, not {seed}")
     if workers is not None and workers < 1:
-        raise UnknownName(f"{workers} workers do no work; take one or more")
+        raise UnknownName(f"workers must be at least 1, not {workers}")
 
 
 def _reason(sampled: Sampled, walks: int | None, seconds: float | None) -> str | None:
     """The reason why the walks do not show that an invariant holds."""
     if sampled.ended == "time" and walks is not None:
-        return f"{seconds:g} seconds passed (--seconds) before {walks:,} walks were done"
+        return f"time limit of {seconds:g} s reached (--seconds) before {walks:,} walks were done"
     if sampled.ended == "time" and not sampled.seen.walks:
-        return f"{seconds:g} seconds passed (--seconds) before a walk was done"
-    return "interrupted" if sampled.ended == "interrupt" else "random walks are a sample"
+        return f"time limit of {seconds:g} s reached (--seconds) before the first walk was done"
+    return "interrupted" if sampled.ended == "interrupt" else "random walks are only a sample"
 
 
 def _numbers(interpreter: Interpreter, system: TransitionSystem) -> list[int]:

@@ -30,7 +30,7 @@ class Commands(click.Group):
         return command
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Begin with"):
+        with formatter.section("Get started"):
             formatter.write_dl(list(BEGINNING.items()), col_max=40)
         commands = {group: [(name, self._short_help(ctx, name)) for name in names] for group, names in GROUPS.items()}
         options = [record for each in self.get_params(ctx) if (record := each.get_help_record(ctx)) is not None]
@@ -52,8 +52,8 @@ class Commands(click.Group):
 def main() -> None:
     """Checks models of Kafka's replication protocol, or of your own protocol, exhaustively within bounds.
 
-    Exit codes: 0 success (all invariants hold), 2 a usage error, 10 a difference (vacuity, a changed scenario, an
-    invalid replay), 11 a deadlock, 12 an invariant is violated, 13 a liveness property is violated, 14 Kafka's classes
-    behave differently, 15 a recording is not explained, 75 the model cannot be evaluated, 130 an interruption, 150 an
-    unknown name or a damaged file, 152 a limit is reached, 153 an error of input or output, 255 a bug in isrcheck.
+    Exit codes: 0 success (all invariants hold), 2 usage error, 10 difference (vacuity, changed scenario, invalid
+    replay), 11 deadlock, 12 invariant violated, 13 liveness property violated, 14 Kafka's classes behave differently,
+    15 recording not explained, 75 model cannot be evaluated, 130 interrupted, 150 unknown name or damaged file, 152
+    limit reached, 153 input or output error, 255 a bug in isrcheck.
     """

@@ -18,29 +18,36 @@ if TYPE_CHECKING:
     from isrcheck.checker.datasets.header import ReloadedModel
 
 
-@click.command("analyze", cls=HeadedCommand, short_help="Describes a dataset of states, or compares two.")
+@click.command("analyze", cls=HeadedCommand, short_help="Summarises a dataset of states, or compares two.")
 @click.argument("folder", metavar="DIR")
 @click.option(
     "--variable", "variables", multiple=True, metavar="NAME", help="Show how NAME's values are distributed over levels."
 )
-@click.option("--model", metavar="FILE", help="The model's file, if the model is your own.")
-@click.option("--decode", metavar="DIR", help="Write tables of states, transitions and traces in a new folder.")
+@click.option("--model", metavar="FILE", help="The model file, if the model is not a shipped one.")
+@click.option("--decode", metavar="DIR", help="Write tables of states, transitions and traces to a new folder.")
 @no_cache_option
 @headed(
     "Comparison",
     click.option(
-        "--diff", "other", metavar="DIR", help="Compare with another dataset: count states that only one has."
+        "--diff",
+        "other",
+        metavar="DIR",
+        help="Compare with another dataset: count the states that only one of them contains.",
     ),
     click.option(
-        "--trace", is_flag=True, help="With --diff: show a shortest trace to a state that only the first has."
+        "--trace",
+        is_flag=True,
+        help="With --diff: show a shortest trace to a state that only the first dataset contains.",
     ),
-    click.option("--model-b", metavar="FILE", help="The file of the other dataset's model, if the model is your own."),
+    click.option(
+        "--model-b", metavar="FILE", help="The model file of the other dataset, if the model is not a shipped one."
+    ),
 )
 @headed(
     "Spark",
-    click.option("--master", metavar="URL", help="The address of Spark, if the platform does not set it."),
+    click.option("--master", metavar="URL", help="The Spark master URL, if the platform does not set it."),
     click.option(
-        "--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark."
+        "--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A Spark setting."
     ),
 )
 @output_options("analyze")
@@ -48,22 +55,22 @@ def command(
     folder: str, variables: tuple[str, ...], other: str | None, trace: bool, model: str | None, model_b: str | None,
     decode: str | None, **options: Any,
 ) -> None:  # fmt: skip
-    """Describes the dataset in DIR: states by level, steps by action, bounds that were hit, out-degrees of states.
+    """Summarises the dataset in DIR: states by level, steps by action, bounds that were hit, out-degrees of states.
 
-    With --variable it also shows how the values of a variable are distributed over the levels.
+    --variable also shows how the values of a variable are distributed over the levels.
 
-    With --diff it also counts, by level, the states that only one of the two datasets has. Some of these states are one
-    step away from a state that both datasets have. Such states are also counted by the action of the step. States
-    are compared by the common variables, which both datasets have with the same kind of values. States that agree in
-    the common variables count as one state.
+    --diff also counts, by level, the states that only one of the two datasets contains. States that are one step away
+    from a state in both datasets are also counted by the action of that step. States are compared by the variables that
+    both datasets have, with the same kind of values. States that agree in these variables count as one state.
 
-    With --diff and --trace it only counts the states that the first dataset has and the other has not, by level, and
+    --diff with --trace counts only the states that the first dataset contains and the other does not, by level, and
     shows a shortest trace to one of them.
 
-    Exit codes: 10 if --diff finds a state that only one of the two datasets has (with --trace, only the first), else 0.
+    Exit codes: 10 if --diff finds a state that only one of the datasets contains (with --trace, only the first),
+    otherwise 0.
     """
     if other is None:
-        require_absent(("model_b", "trace"), "goes with --diff")
+        require_absent(("model_b", "trace"), "requires --diff")
     outputs = Outputs("analyze", options)
     outputs.require_different()
     outputs.require_writable()
@@ -77,7 +84,7 @@ def command(
     if trace and other is not None:
         from isrcheck.checker.cli.diff import difference
 
-        require_absent(("variables", "decode"), "does not go with --trace")
+        require_absent(("variables", "decode"), "cannot be combined with --trace")
         difference(folder, other, outputs, (model, model_b), cluster)
     dataset = Dataset.open(folder)
     dataset.require_files()

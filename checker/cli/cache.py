@@ -17,7 +17,7 @@ def cache_options(command: Command) -> Command:
     """Adds `--cache` and `--clear-cache` to `isrcheck` itself."""
     about: dict[str, Any] = {"is_flag": True, "expose_value": False, "is_eager": True}
     shown = click.option("--cache", **about, callback=_show, help="Show where compiled code is kept, and its size.")
-    cleared = click.option("--clear-cache", **about, callback=_clear, help="Delete all compiled code that is kept.")
+    cleared = click.option("--clear-cache", **about, callback=_clear, help="Delete all cached code.")
     return shown(cleared(command))
 
 
@@ -40,7 +40,7 @@ def _kept(ctx: click.Context, clear: bool) -> None:
         folder = objects()
         if folder is None:
             why = f"{VARIABLE} is empty" if VARIABLE in os.environ else "this system has no user ids"
-            click.echo(f"nothing is kept: {why}")
+            click.echo(f"nothing is cached: {why}")
             ctx.exit()
         found = folder.files()
         size = sum(about.st_size for _, about in found) / 2**20
@@ -74,5 +74,5 @@ def _nothing_kept() -> Iterator[None]:
 
 def no_cache_option(command: Command) -> Command:
     """Adds the option `--no-cache`, for a command that compiles."""
-    words = "Use nothing that earlier runs have kept, such as compiled code, and keep nothing for later runs."
+    words = "Neither read nor write the cache of compiled code."
     return click.option("--no-cache", is_flag=True, expose_value=False, callback=_asked, help=words)(command)

@@ -58,7 +58,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
     """
     path = Path((model or "").partition(":")[0])
     if path.suffix != ".py":
-        raise click.UsageError("--watch goes with a file of your own: isrcheck check --watch my_model.py")
+        raise click.UsageError("--watch requires a model file: isrcheck check --watch my_model.py")
     from watchfiles import PythonFilter, watch
 
     from isrcheck.checker.scenarios.derived_files import forgetting_neighbours
@@ -126,7 +126,7 @@ class Question:
         "--scenario",
         metavar="NAME",
         shell_complete=completing.scenarios,
-        help="Check a scenario: one in ./counterexamples, a shipped one, or a folder.",
+        help="Check a scenario: a name in ./counterexamples, a shipped one, or a folder.",
     ),
     settings_option,
     profile_option,
@@ -136,21 +136,23 @@ class Question:
         multiple=True,
         metavar="NAME|TEXT",
         shell_complete=completing.invariants,
-        help="Check only these invariants, by name or as text: 'every b: s.log[b].length < 3'.",
+        help="Check only these invariants, given by name or as a condition such as 'every b: s.log[b].length < 3'.",
     ),
     click.option("--continue", "keep_going", is_flag=True, help="Do not stop at the first violation."),
-    click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor."),
+    click.option("--deadlock", is_flag=True, help="Also look for deadlocks: states without a successor."),
     click.option(
-        "--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached."
+        "--fail-on-vacuity", is_flag=True, help="Exit with 10 if an action never fires or a goal is never reached."
     ),
-    click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved."),
+    click.option("--watch", is_flag=True, help="Check the file again whenever it is saved."),
 )
 @liveness_options
 @headed(
     "Search",
     click.option("--engine", type=click.Choice(ENGINES), default="local", show_default=True, help="The engine."),
     click.option(
-        "--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers."
+        "--symmetry",
+        is_flag=True,
+        help="Explore only one of several states that differ by a permutation of brokers (symmetry reduction).",
     ),
     workers_option,
     no_cache_option,
@@ -162,23 +164,25 @@ class Question:
         "--depth",
         type=click.IntRange(min=1),
         metavar="N",
-        help="The last level to search; 20 by default, unless --max-seconds is given.",
+        help="The last level to search. Default: 20, or no limit with --max-seconds.",
     ),
 )
 @headed(
     "Report",
     fixed_version_option,
-    click.option("--fixes", is_flag=True, help="Search for single settings whose change prevents the violation."),
-    click.option("--plain", is_flag=True, help="Show traces as changes of variables, without their story."),
-    click.option("--quiet", is_flag=True, help="Print only the verdict, and what was never seen; no progress."),
+    click.option("--fixes", is_flag=True, help="Look for single settings whose change prevents the violation."),
+    click.option("--plain", is_flag=True, help="Show traces as variable changes, without sentences."),
+    click.option(
+        "--quiet", is_flag=True, help="Print only the verdict, and actions and goals that never occurred; no progress."
+    ),
 )
 @output_options("check")
 @headed("Large spaces", state_store_options, checkpoint_options)
 @cluster_options
 def command(watch: bool, **options: Any) -> None:
-    """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
+    """Explores MODEL (a name, my_model.py or my_model.py:Class) and checks its invariants in all reachable states.
 
-    With --scenario, the scenario determines what is checked. Settings of -s replace those of the scenario.
+    With --scenario, the scenario determines what is checked. -s overrides the settings of the scenario.
     """
     if watch:
         watched(options["model"], lambda: _check(dict(options)))
@@ -232,7 +236,7 @@ def _require_one_question(question: Question) -> None:
     }
     given = [name for name, value in options.items() if value]
     if question.scenario is not None and given:
-        raise click.UsageError(f"--scenario names already what is checked; take {', '.join(given)} away")
+        raise click.UsageError(f"--scenario already determines what to check; remove {', '.join(given)}")
 
 
 def _scenario(question: Question) -> Scenario | None:

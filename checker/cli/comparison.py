@@ -61,7 +61,9 @@ class ComparisonArguments:
         if one is None:
             raise click.UsageError("Missing argument 'OLD': a model, or --scenario.")
         if other is None and not any((*self.own_settings, *self.refs)):
-            raise click.UsageError("Missing argument 'NEW', or say what differs: --b-setting, --a-ref.")
+            raise click.UsageError(
+                "Missing argument 'NEW', or an option that makes the sides differ: --b-setting, --a-ref."
+            )
         return self._side(0, one, leaving), self._side(1, other or one, leaving)
 
     def _side(self, i: int, spec: str, leaving: ExitStack) -> Side:
@@ -91,7 +93,7 @@ class ComparisonArguments:
     def _of_scenario(self, one: str | None, other: str | None) -> tuple[Side, Side]:
         """A scenario and its first control. If only one of the two has the expected verdict `holds`, it is second."""
         if one is not None or other is not None or self.profile or any(self.refs):
-            raise click.UsageError("--scenario compares a scenario with its control; take all else away")
+            raise click.UsageError("--scenario compares a scenario with its control; remove the other arguments")
         from isrcheck.checker.scenarios.collection import beside
         from isrcheck.checker.scenarios.collection import one as scenario_named
         from isrcheck.checker.scenarios.scenario import read
@@ -99,7 +101,7 @@ class ComparisonArguments:
         assert self.scenario is not None
         scenario = scenario_named(self.scenario)
         if not scenario.fixed_versions:
-            raise UnknownName(f"scenario {scenario.name} has no control; name two models, or settings of one")
+            raise UnknownName(f"scenario {scenario.name} has no control; compare two models, or two settings of one")
         pair = [scenario, read(beside(scenario, scenario.fixed_versions[0]), scenario.root)]
         pair.sort(key=lambda each: each.expect == "holds")
         return self._side_of(0, pair[0]), self._side_of(1, pair[1])
@@ -128,18 +130,18 @@ _COMPARISON: Final = (
         "--scenario",
         metavar="NAME",
         shell_complete=completing.scenarios,
-        help="Compare a scenario with its control, in place of OLD and NEW.",
+        help="Compare a scenario with its control, instead of OLD and NEW.",
     ),
     click.option(
         "--a-setting", "a_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
-        help="A setting of OLD alone.",
+        help="A setting of OLD only.",
     ),
     click.option(
         "--b-setting", "b_settings", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE",
-        help="A setting of NEW alone.",
+        help="A setting of NEW only.",
     ),
-    click.option("--a-ref", metavar="REVISION", help="Take the file of OLD from a revision in git, and run it."),
-    click.option("--b-ref", metavar="REVISION", help="Take the file of NEW from a revision in git, and run it."),
+    click.option("--a-ref", metavar="REVISION", help="Load the file of OLD from a git revision, and run it."),
+    click.option("--b-ref", metavar="REVISION", help="Load the file of NEW from a git revision, and run it."),
 )  # fmt: skip
 
 
@@ -178,14 +180,15 @@ _BOUNDS: Final = (
         "--visible",
         multiple=True,
         metavar="NAMES",
-        help="Compare only changes of these variables or parts: log,replica.isr. By default all common variables.",
+        help="Compare only changes of these variables or parts, such as log,replica.isr. Default: all common "
+        "variables.",
     ),
     click.option(
         "--max-pairs",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Give up each search after N pairs of a state and a set (docs/how-to/review.md) [2000000].",
+        help="Stop each search after N pairs of a state and a set of states (docs/how-to/review.md) [2000000].",
     ),
-    click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up each search after S seconds."),
-    click.option("--max-memory", type=size_of, metavar="SIZE", help="Give up if a search takes more memory than SIZE."),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop each search after S seconds."),
+    click.option("--max-memory", type=size_of, metavar="SIZE", help="Stop if a search needs more memory than SIZE."),
 )

@@ -44,51 +44,52 @@ class Question:
 @click.command("conform", cls=HeadedCommand, short_help="Compares a model with Kafka's classes or a recorded run.")
 @click.argument("model", required=False, shell_complete=completing.models)
 @settings_option
-@click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
-@click.option("--quiet", is_flag=True, help="Print only the outcome in one line, and no progress.")
+@click.option("--plain", is_flag=True, help="Show variable changes, without sentences.")
+@click.option("--quiet", is_flag=True, help="Print only the outcome in one line; no progress.")
 @no_cache_option
 @headed(
     "Kafka's classes",
     click.option(
-        "--kafka", "version", metavar="VERSION", help="The version of Kafka; default: the newest known version."
+        "--kafka", "version", metavar="VERSION", help="The version of Kafka. Default: the latest known version."
     ),
     click.option(
-        "--scenario", "scenarios", multiple=True, metavar="NAME", help="Drive only scenario NAME; repeatable."
+        "--scenario", "scenarios", multiple=True, metavar="NAME", help="Run only scenario NAME; may be repeated."
     ),
     click.option(
-        "--walks", type=click.IntRange(min=0), metavar="N", help="N random walks; default: 100, or 0 with --scenario."
+        "--walks",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Number of random walks. Default: 100, or 0 with --scenario.",
     ),
     click.option(
         "--depth", type=click.IntRange(min=1), metavar="N", default=40, show_default=True, help="Steps per walk."
     ),
     click.option("--seed", type=int, metavar="N", default=1, show_default=True, help="The seed of the walks."),
     click.option(
-        "--cover", is_flag=True, help="Prefer the actions driven least, and use settings that enable all actions."
+        "--cover", is_flag=True, help="Prefer the actions taken least often, and use settings that enable all actions."
     ),
-    click.option("--keep-going", is_flag=True, help="Go on after a path that differs."),
-    click.option("--coverage", metavar="FOLDER", help="Add the coverage of Kafka's classes (JaCoCo) to this folder."),
+    click.option("--keep-going", is_flag=True, help="Continue after a path that differs."),
+    click.option("--coverage", metavar="FOLDER", help="Write the JaCoCo coverage of Kafka's classes to this folder."),
 )
 @recording_options
 @output_options("conform")
 def command(model: str | None, recording: str | None, plain: bool, **options: Any) -> None:
-    """Drives paths of MODEL step by step through Kafka's own classes, and compares the state after each step.
+    """Runs paths of MODEL step by step against Kafka's own classes, and compares the state after each step.
 
-    The paths are the recorded traces of the model's scenarios, then random walks. -s changes settings of the
-    walks. A path ends before the first action that cannot be carried out on these classes. The command needs Java 17 or
-    later, and Maven. The command builds a Java program and keeps it for later runs, unless ISRCHECK_CACHE is set to an
-    empty text.
+    The paths are the recorded traces of the model's scenarios, then random walks. -s changes settings of the walks. A
+    path ends before the first action that cannot be carried out on these classes. The command needs Java 17 or later,
+    and Maven. It builds a Java program and caches it, unless ISRCHECK_CACHE is set to the empty string.
 
-    Exit codes: 0 if every path conforms as far as it was driven, 14 if a path differs, 150 for an unknown name or
-    version, 153 if Java or Maven is missing or has failed. Two kinds of differences leave the exit code at 0
-    (docs/how-to/real-systems.md): a difference on the list of known differences, and a difference because a setting of
-    the path does not describe this version of Kafka.
+    Exit codes: 0 if every path conforms as far as it was run, 14 if a path differs, 150 for an unknown name or version,
+    153 if Java or Maven is missing or fails. The exit code stays 0 for known differences, and for differences caused by
+    a setting that does not describe this version of Kafka (docs/how-to/real-systems.md).
 
-    With --recording, looks for a behaviour of the model in which all lines of FILE occur, with hidden (unrecorded)
-    steps between them. MODEL is needed if FILE names no shipped model. Each line of FILE (docs/how-to/real-systems.md)
-    belongs to a lane, the log of one process. The order of the lines of a lane is known. The order of two lines of
-    different lanes is not known, unless one line says that it comes after the other line.
-    The answer is a story with all lines. If there is no such story, the answer is a story with as many lines as
-    possible. Then the answer also has the next line of each lane, and the reason why the line cannot happen.
+    --recording looks for a behaviour of the model that contains all lines of FILE, with hidden (unrecorded) steps
+    between them. MODEL is required if FILE does not name a shipped model. Each line of FILE
+    (docs/how-to/real-systems.md) belongs to a lane, the log of one process. Lines of one lane are ordered. Lines of
+    different lanes are not, unless a line says that it comes after another one. The answer is a story with all lines.
+    If there is no such story, the answer is a story with as many lines as possible. Then the answer also has the next
+    line of each lane, and the reason why the line cannot happen.
 
     Exit codes with --recording: 0 if FILE is explained, 12 if it is explained but an invariant is false in the story,
     15 if it is not explained, 75 if the model is undefined in a state, 150 for a damaged file or an unknown name, 152
@@ -96,10 +97,10 @@ def command(model: str | None, recording: str | None, plain: bool, **options: An
     """
     outputs = Outputs("conform", options)
     if recording is not None:
-        require_absent(OF_CLASSES, "does not go with --recording")
+        require_absent(OF_CLASSES, "cannot be combined with --recording")
         limits = {name: options[name] for name in ("at_most", "max_states", "max_seconds")}
         validated(outputs, recording, model, options["settings"], plain, options["quiet"], **limits)
-    require_absent(OF_RECORDINGS, "goes with --recording")
+    require_absent(OF_RECORDINGS, "requires --recording")
     if model is None:
         raise click.UsageError("Missing argument 'MODEL', or --recording.")
     outputs.require_writable()

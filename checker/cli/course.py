@@ -13,6 +13,7 @@ import click
 from isrcheck.checker.cli.cache import no_cache_option
 from isrcheck.checker.cli.output_files import require_writable, write_text
 from isrcheck.checker.cli.result_output import Outputs, output_options
+from isrcheck.checker.results.text_layout import plural
 from isrcheck.model.language.errors import UnknownName
 
 if TYPE_CHECKING:
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
     from isrcheck.checker.course.grades import Grade
 
 
-@click.group("course", short_help="Lessons from counterexamples, and graded exercises.")
+@click.group("course", short_help="Shows lessons on counterexamples, and grades exercises.")
 def command() -> None:
-    """A course about counterexamples: lessons to read, and exercises with answers of your own that are graded."""
+    """A course on counterexamples: lessons to read, and exercises that are graded."""
 
 
 # --- lessons --------------------------------------------------------------------------------------------------------
@@ -30,27 +31,27 @@ def command() -> None:
 
 @command.command("lessons", short_help="Lists the lessons, or shows one.")
 @click.argument("number", required=False, type=int)
-@click.option("--plain", is_flag=True, help="Print the Markdown source, also on a terminal.")
+@click.option("--plain", is_flag=True, help="Print the Markdown source, even on a terminal.")
 @click.option(
     "--slides",
     metavar="FILE",
-    help="Write all lessons, or lesson NUMBER, as slides for a browser; - is standard output.",
+    help="Write all lessons, or lesson NUMBER, as HTML slides; - is standard output.",
 )
 def lessons(number: int | None, plain: bool, slides: str | None) -> None:
     """Lists the lessons, or shows lesson NUMBER.
 
-    With --slides it writes one page that needs no network. Arrow keys move between slides. When the page is printed,
-    each slide fills one sheet of paper.
+    --slides writes a single page that works offline. Arrow keys move between slides. When printed, each slide fills one
+    sheet of paper.
     """
     found = pages()
     if slides is not None and plain:
-        raise click.UsageError("--slides writes a page; take --plain away")
+        raise click.UsageError("--slides writes a page; remove --plain")
     if number is None and slides is None:
         click.echo("\n".join(f"{n:3}  {_title(page)}" for n, page in found.items()))
         return
     if number is not None and number not in found:
         raise UnknownName(
-            f"there is no lesson {number}; there are {min(found)} to {max(found)}: isrcheck course lessons"
+            f"there is no lesson {number}; lessons are numbered {min(found)} to {max(found)}: isrcheck course lessons"
         )
     if slides is not None:
         _write_slides(slides, found if number is None else {number: found[number]})
@@ -103,26 +104,26 @@ def _title(page: Path) -> str:
 # --- exercises ------------------------------------------------------------------------------------------------------
 
 
-@command.command("grade", short_help="Lists the exercises, begins one, or grades an answer.")
+@command.command("grade", short_help="Lists the exercises, starts one, or grades an answer.")
 @click.argument("exercise", required=False)
 @click.argument("answer", required=False)
 @click.option(
-    "--start", metavar="FILE", help="Begin an answer: write a file, or a folder with two scenarios, for you to change."
+    "--start", metavar="FILE", help="Start an answer: write a file, or a folder with two scenarios, for you to edit."
 )
 @output_options("course")
 @no_cache_option
 def grade(exercise: str | None, answer: str | None, start: str | None, **options: Any) -> None:
-    """Says whether an ANSWER to an EXERCISE is right, criterion by criterion. The code of the answer is run.
+    """Grades an ANSWER to an EXERCISE, criterion by criterion. The code of the answer is run.
 
-    Without ANSWER it shows the exercise or, with --start, begins an answer. Without EXERCISE it lists all exercises. An
+    Without ANSWER it shows the exercise or, with --start, starts an answer. Without EXERCISE it lists all exercises. An
     EXERCISE is a name, or a folder with an exercise.toml.
 
-    Exit codes: 0 if solved, 10 if not yet solved. Errors have the same exit codes as in the other commands.
+    Exit codes: 0 if solved, 10 if not yet solved. Errors have the same exit codes as in other commands.
     """
     outputs = Outputs("course", options)
     if exercise is None:
         if start is not None or outputs.chosen:
-            raise click.UsageError("--start and --json go with an EXERCISE; isrcheck course grade lists them")
+            raise click.UsageError("--start and --json require an EXERCISE; isrcheck course grade lists them")
         _list_exercises()
         return
     from isrcheck.checker.course.exercise import one
@@ -130,12 +131,12 @@ def grade(exercise: str | None, answer: str | None, start: str | None, **options
     found = one(exercise)
     if start is not None:
         if answer is not None or outputs.chosen:
-            raise click.UsageError("--start begins an answer; take ANSWER and --json away")
+            raise click.UsageError("--start starts a new answer; remove ANSWER and --json")
         _start(found, start)
     elif answer is not None:
         _grade(found, answer, outputs)
     elif outputs.chosen:
-        raise click.UsageError("--json goes with an ANSWER")
+        raise click.UsageError("--json requires an ANSWER")
     else:
         _show(found)
 
@@ -160,7 +161,7 @@ def _start(exercise: Exercise, target: str) -> None:
     from isrcheck.checker.course.exercise import write_start
 
     for path in write_start(exercise, Path(target)):
-        click.echo(f"{path} is written")
+        click.echo(f"wrote {path}")
     click.echo(f"try: isrcheck course grade {exercise.name} {target}")
 
 
@@ -178,9 +179,9 @@ def _grade_text(grade: Grade) -> str:
     verdict = "SOLVED" if grade.solved else "NOT YET"
     lines = [f"{verdict}  {grade.exercise.name}: {passed} of {len(grade.criteria)} criteria", grade.exercise.title]
     for each in grade.criteria:
-        length = f", in {each.length} states" if each.passed and each.length else ""
+        length = f", in {plural(each.length, 'state')}" if each.passed and each.length else ""
         lines.append(f"  {'yes' if each.passed else 'no '}  {each.asks}{length}")
         lines += [f"         {line}" for line in each.why]
         if not each.passed and each.command is not None:
-            lines.append(f"         see it: {each.command}")
+            lines.append(f"         reproduce: {each.command}")
     return "\n".join(lines)

@@ -49,7 +49,7 @@ def _tools(asked: tuple[str, ...]) -> tuple[str, ...]:
     missing = [tool for tool in asked if tool not in there] if asked else [] if there else ["spin or rumur"]
     if missing:
         raise CommandError(
-            f"{', '.join(missing)} cannot be run here; install it and a C compiler (apt install spin rumur gcc)",
+            f"{', '.join(missing)} not found; install it and a C compiler (apt install spin rumur gcc)",
             Exit.OUTPUT,
         )
     return asked or there
@@ -63,7 +63,7 @@ def _ours(model: str, settings: dict[str, str], profile: str | None, invariants:
     values = settings_of(loaded.cls, loaded.name, settings)
     result = check(loaded, values, profile=profile, invariants=invariants or None, keep_going=True)
     if result.exit_code not in (Exit.HOLDS, Exit.VIOLATED):
-        raise CommandError(f"the search here did not finish: {result.reason}", result.exit_code)
+        raise CommandError(f"isrcheck's own search did not finish: {result.reason}", result.exit_code)
     return result
 
 
@@ -136,7 +136,7 @@ def require_names(invariants: tuple[str, ...]) -> None:
     from isrcheck.model.language.text_conditions import is_condition_text
 
     for text in filter(is_condition_text, invariants):
-        raise UnknownName(f"{text!r} has no name in the exported file; write it as an @invariant in the model's file")
+        raise UnknownName(f"{text!r} cannot be exported without a name; define it as an @invariant in the model file")
 
 
 def traced(model: str, settings: dict[str, str], profile: str | None, invariants: tuple[str, ...]) -> TransitionSystem:

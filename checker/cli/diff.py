@@ -80,18 +80,16 @@ def _text(data: dict[str, Any], trace: Trace | None) -> list[str]:
     if data["other_variables"]:
         lines.append(f"not compared: {', '.join(data['other_variables'])}")
     if not data["b_explored_to_the_end"]:
-        lines.append(f"{data['b']} was not explored to the end: what is not in it may be reachable all the same")
+        lines.append(f"{data['b']} was not explored completely: states that it lacks may still be reachable")
     if trace is None:
         return [*lines, f"every state of {data['a']} is in {data['b']}"]
-    lines.append(
-        f"{plural(data['only_in_a'], 'state')} only in {data['a']}, the first ones in level {data['first_level']}"
-    )
+    lines.append(f"{plural(data['only_in_a'], 'state')} only in {data['a']}, first at level {data['first_level']}")
     lines += [
         "",
         "Only in A (level, states)",
         *columns(((k, number(n)) for k, n in data["levels"].items()), right=(0, 1)),
     ]
-    return [*lines, "", f"A shortest way to one of them, in {plural(trace.length, 'state')}", *trace_text(trace)]
+    return [*lines, "", f"A shortest trace to one of them, in {plural(trace.length, 'state')}", *trace_text(trace)]
 
 
 def result_builder_of(spark: Any, dataset: Dataset, reloaded: ReloadedModel) -> ResultBuilder:

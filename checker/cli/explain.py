@@ -29,7 +29,7 @@ _OPTIONS: Final = (
         "at_most",
         type=click.IntRange(min=0),
         metavar="N",
-        help="The largest number of hidden steps in a row; 3 by default.",
+        help="The maximum number of hidden steps in a row. Default: 3.",
     ),
     click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop after N states [2,000,000]."),
     click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds."),
@@ -108,9 +108,12 @@ def _model(recording: Recording, spec: str | None) -> LoadedModel:
     if spec is not None:
         return load_model_class(spec)
     if recording.model is None:
-        raise DamagedFile("it does not say which model it is of; name the MODEL")
+        raise DamagedFile("it does not name its model; add the argument MODEL")
     if recording.model not in model_names():
-        raise DamagedFile(f"it is of {recording.model!r}, which is not a shipped model; name the MODEL: my_model.py")
+        raise DamagedFile(
+            f"it was recorded with {recording.model!r}, which is not a shipped model; add the argument "
+            "MODEL, such as my_model.py"
+        )
     return load_model_class(recording.model)
 
 

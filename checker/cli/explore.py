@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isrcheck.checker.report.explorer.walk import Walking
 
 
-@click.command("explore", cls=HeadedCommand, short_help="Walks through a model by hand, in a browser.")
+@click.command("explore", cls=HeadedCommand, short_help="Steps through a model interactively, in a browser.")
 @model_or_scenario
 @specification_options(None)
 @click.option(
@@ -31,12 +31,10 @@ if TYPE_CHECKING:
     type=click.IntRange(0, 65535),
     default=0,
     metavar="N",
-    help="The port to listen on; by default any free one.",
+    help="The port to listen on. Default: any free port.",
 )
-@click.option("--no-browser", is_flag=True, help="Print the address, and do not open a browser.")
-@click.option(
-    "--terminal", is_flag=True, help="Walk in the terminal: each line of standard input is a step or a question."
-)
+@click.option("--no-browser", is_flag=True, help="Print the address instead of opening a browser.")
+@click.option("--terminal", is_flag=True, help="Use the terminal: each line of standard input is a step or a command.")
 @no_cache_option
 def command(
     model: str,
@@ -47,25 +45,25 @@ def command(
     terminal: bool,
     **options: Any,
 ) -> None:
-    """Serves a page on which you walk through MODEL (a name, my_model.py or my_model.py:Class) step by step.
+    """Serves a page to step through MODEL (a name, my_model.py or my_model.py:Class).
 
-    With --terminal, you walk in the terminal, and no page is served. With --spec, a mapping turns each state of MODEL
-    into a state of the specification, and both states are shown. Each step that the specification does not allow is
-    marked. The page can be reached only from this machine and only at its exact address. Ctrl-C ends the server.
+    With --terminal, no page is served. With --spec, a mapping turns each state of MODEL into a state of the
+    specification, both states are shown, and steps that the specification does not allow are marked. The page can be
+    reached only from this machine and only at its exact address. Ctrl-C stops the server.
     """
     specification, mapping, values = (options[name] for name in ("specification", "mapping", "specification_settings"))
     if specification is None:
-        require_absent(("mapping", "specification_settings"), "goes with --spec")
+        require_absent(("mapping", "specification_settings"), "requires --spec")
     asked = None if specification is None else (specification, mapping, values)
     walking = _walking(model, settings, profile, asked)
     if terminal:
         if port or no_browser:
-            raise click.UsageError("--terminal serves no page; take --port and --no-browser away")
+            raise click.UsageError("--terminal does not serve a page; remove --port and --no-browser")
         _walk(walking)
         return
     with _listening(walking, port) as server:
         try:
-            click.echo(f"{model} is at {server.url} until Ctrl-C")
+            click.echo(f"serving {model} at {server.url}; Ctrl-C stops")
             if not no_browser:
                 import webbrowser
 
@@ -133,4 +131,4 @@ def _listening(walking: Walking, port: int) -> Server:
         return Server(walking, port)
     except OSError as error:
         what = f"cannot listen on {LOOPBACK}:{port}: {os_words(error)}"
-        raise CommandError(f"{what}; name another --port, or none", Exit.OUTPUT) from None
+        raise CommandError(f"{what}; choose another --port, or none", Exit.OUTPUT) from None

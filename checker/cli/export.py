@@ -27,24 +27,29 @@ OF_GRAPHS: Final = ("around", "radius", "max_states")
 OF_COMPARISONS: Final = ("tools", "json", "max_seconds", "max_memory")
 
 
-@click.command("export", cls=HeadedCommand, short_help="Writes a model for Spin, Rumur or TLC, or its state graph.")
+@click.command(
+    "export", cls=HeadedCommand, short_help="Exports a model to Spin, Rumur or TLC, or writes its state graph."
+)
 @model_or_scenario
 @click.option(
-    "--invariant", "invariants", multiple=True, metavar="NAME", help="Take only this invariant; may be repeated."
+    "--invariant", "invariants", multiple=True, metavar="NAME", help="Use only this invariant; may be repeated."
 )
 @click.option(
     "--to",
     "language",
     type=click.Choice((*LANGUAGES, *GRAPHS)),
-    help="For Spin (promela), Rumur and CMurphi (murphi), TLC (tla); or the state graph (dot, graphml).",
+    help="The language of Spin (promela), of Rumur and CMurphi (murphi) or of TLC (tla); or the state graph "
+    "(dot, graphml).",
 )
-@click.option("--output", metavar="FILE", default=STDOUT, help="The file to write; - (the default) is standard output.")
+@click.option("--output", metavar="FILE", default=STDOUT, help="The file to write. Default: -, standard output.")
 @no_cache_option
 @liveness_options
 @graph_options
 @headed(
     "Comparison with Spin and Rumur",
-    click.option("--crosscheck", is_flag=True, help="Explore MODEL here and with other checkers, and compare."),
+    click.option(
+        "--crosscheck", is_flag=True, help="Explore MODEL with other checkers as well, and compare the results."
+    ),
     click.option(
         "--with",
         "tools",
@@ -53,9 +58,9 @@ OF_COMPARISONS: Final = ("tools", "json", "max_seconds", "max_memory")
         help="Compare only with this tool; may be repeated. Default: all installed tools.",
     ),
     output_options("export"),
-    click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up if a tool takes more than S seconds."),
+    click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop if a tool takes more than S seconds."),
     click.option(
-        "--max-memory", type=size_of, metavar="SIZE", default="16GiB", help="The memory that a tool may use [16GiB]."
+        "--max-memory", type=size_of, metavar="SIZE", default="16GiB", help="The memory limit for each tool [16GiB]."
     ),
 )
 def command(
@@ -67,33 +72,31 @@ def command(
     output: str,
     **options: Any,
 ) -> None:
-    """Writes MODEL at the given settings in another language, with a block of text for each transition.
+    """Writes MODEL with the given settings in another language, one block for each transition.
 
-    The blocks are grouped by action. With --to tla, a configuration for TLC is written beside FILE, with the ending
-    .cfg. If FILE is standard output, no configuration is written. --liveness (only with --to tla) adds properties, and
-    the fairness that they assume.
+    The blocks are grouped by action. --to tla also writes a TLC configuration next to FILE, with the suffix .cfg,
+    unless FILE is standard output. --liveness (only with --to tla) adds properties, and the fairness that they assume.
 
-    With --to dot or --to graphml, writes the reachable states and the steps between them. With --around, only the
-    states of a trace, and those that can be reached from them in at most --radius steps. The settings are then those of
-    the trace, unless -s changes them. States outside the model's constraints are left out, except the last state of the
-    trace. If there are more states than --max-states, nothing is written, and the exit code is 152.
+    --to dot and --to graphml write the reachable states and the steps between them, or with --around only the states of
+    a trace and those reachable from them in at most --radius steps. The settings are then those of the trace, unless -s
+    changes them. States outside the model's constraints are left out, except the last state of the trace. If there are
+    more states than --max-states, nothing is written, and the exit code is 152.
 
-    With --crosscheck, explores MODEL completely, here and with other model checkers, and compares the numbers of
-    distinct and of generated states, and whether an invariant is violated. The other tools get the model as this
-    command writes it, so the comparison tests the engine and not the model. Exit codes: 0 if all results agree, 10 if
-    results differ, 153 if a tool is missing or fails. If the search here does not finish, the exit code is that of
-    `isrcheck check`.
+    --crosscheck explores MODEL completely with isrcheck and with other model checkers, and compares the verdicts and
+    the numbers of distinct and generated states. The other tools get the model as this command writes it, so the
+    comparison tests the engine and not the model. Exit codes: 0 if all results agree, 10 if they differ, 153 if a tool
+    is missing or fails. If isrcheck's own search does not finish, the exit code is that of `isrcheck check`.
     """
     fairness, outputs = fairness_of(options), Outputs("export", options)
     if options["liveness"] and language != "tla":
-        raise click.UsageError("--liveness goes with --to tla: Spin has fairness of processes only, and Rumur has none")
+        raise click.UsageError("--liveness requires --to tla: Spin has only process fairness, and Rumur has none")
     if language not in GRAPHS:
-        require_absent(OF_GRAPHS, "goes with --to dot or --to graphml")
+        require_absent(OF_GRAPHS, "requires --to dot or --to graphml")
     question = (model, settings, profile, invariants)
     if options["crosscheck"]:
-        require_absent(("language", "output"), "does not go with --crosscheck")
+        require_absent(("language", "output"), "cannot be combined with --crosscheck")
         crosscheck(*question, options["tools"], options["max_seconds"], options["max_memory"], outputs)
-    require_absent(OF_COMPARISONS, "goes with --crosscheck")
+    require_absent(OF_COMPARISONS, "requires --crosscheck")
     if language is None:
         raise click.UsageError("Missing option '--to', or --crosscheck.")
     require_writable(output)
@@ -123,7 +126,9 @@ def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obli
     from isrcheck.checker.export.tla import configuration, module_name, tla
 
     if output != STDOUT and Path(output).name != f"{module_name(system)}.tla":
-        raise click.UsageError(f"a module lies in a file of its name: --output {module_name(system)}.tla")
+        raise click.UsageError(
+            f"a TLA+ module must be in a file of the same name; use --output {module_name(system)}.tla"
+        )
     write_text(output, tla(system, obligations))
     if output != STDOUT:
         write_text(str(Path(output).with_suffix(".cfg")), configuration(system))
@@ -153,6 +158,6 @@ def with_properties(
         properties = properties_of(loaded, made, liveness, fairness)
         never = sorted(name for name, method in properties.items() if hasattr(method, "__never__"))
         if never:
-            raise UnknownName(f"property {never[0]} is about steps, which TLC cannot check; export others")
+            raise UnknownName(f"property {never[0]} is about steps, which TLC cannot check; export other properties")
         system = trace(made, loaded.chosen(invariants or None), properties)
         return system, obligations(made, [t.label for t in system.transitions], fairness)

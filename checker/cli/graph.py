@@ -25,9 +25,12 @@ LIMIT: Final = 1000
 
 
 _OPTIONS: Final = (
-    click.option("--around", metavar="FILE", help="Write only states on or near a trace (JSON of check, or ITF)."),
+    click.option("--around", metavar="FILE", help="Write only states on or near a trace (JSON from check, or ITF)."),
     click.option(
-        "--radius", type=click.IntRange(min=0), metavar="N", help="Number of steps from the trace; 1 by default."
+        "--radius",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Include states up to N steps from the trace. Default: 1.",
     ),
     click.option(
         "--max-states",
@@ -35,7 +38,7 @@ _OPTIONS: Final = (
         default=LIMIT,
         show_default=True,
         metavar="N",
-        help="Give up if there are more than N states.",
+        help="Stop if there are more than N states.",
     ),
 )
 
@@ -58,9 +61,9 @@ def graph_text(
 ) -> str:
     """The reachable states of a model, or those around a recorded trace, and the steps between them, as text."""
     if radius is not None and around is None:
-        raise click.UsageError("--radius goes with --around")
+        raise click.UsageError("--radius requires --around")
     if profile not in (None, BARE) and around is not None:  # a scenario has set the bare defaults
-        raise click.UsageError("--around has the settings of its trace; take --profile away")
+        raise click.UsageError("--around uses the settings of its trace; remove --profile")
     from isrcheck.checker.export.state_graph import TooLarge, dot, graphml, state_graph
     from isrcheck.checker.export.state_graph import around as part_around
     from isrcheck.checker.registry.loader import blaming, load_model_class
@@ -78,8 +81,8 @@ def graph_text(
         from isrcheck.checker.registry.profile_settings import profile_of
 
         bare = "--profile bare, " if around is None and profile_of(loaded, profile) else ""
-        remedy = f"take {bare}smaller settings, a trace (--around) with a smaller --radius, or a larger --max-states"
-        raise CommandError(f"{error}, too many to look at; {remedy}", Exit.LIMIT) from None
+        remedy = f"use {bare}smaller settings, a trace (--around) with a smaller --radius, or a larger --max-states"
+        raise CommandError(f"{error}; {remedy}", Exit.LIMIT) from None
     return dot(graph) if form == "dot" else graphml(graph)
 
 
@@ -103,7 +106,7 @@ def _recorded(
     try:
         trace_file = read(Path(file))
         if not trace_file.traces:
-            raise DamagedFile("it has no trace: nothing was violated")
+            raise DamagedFile("it contains no trace: nothing was violated")
         recorded, declared = trace_file.settings or {}, loaded.cls.declared_settings()
         for name in recorded:
             if name not in declared:
@@ -116,6 +119,6 @@ def _recorded(
     if outcome.refusal is not None:
         state = outcome.refusal.state
         raise CommandError(
-            f"{file}: the model does not allow state {state} of this trace; isrcheck replay says why", Exit.DIFFERENCE
+            f"{file}: the model does not allow state {state} of this trace; isrcheck replay shows why", Exit.DIFFERENCE
         )
     return interpreter, outcome.trace

@@ -10,8 +10,8 @@ import click
 Command = TypeVar("Command", bound=Callable[..., Any])
 BEGINNING: Final = {
     "isrcheck check kip-101": "Shows how KIP-101 loses a record.",
-    "isrcheck explore kip-320": "Walks through KIP-320 step by step.",
-    "isrcheck init model my_model.py": "Begins a model of your own.",
+    "isrcheck explore kip-320": "Steps through KIP-320.",
+    "isrcheck init model my_model.py": "Creates a new model.",
 }
 """The commands with which a new user begins."""
 GROUPS: Final = {

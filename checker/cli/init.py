@@ -25,7 +25,7 @@ from isrcheck.model.semantics.tracing import sentence_of
 WIDTH: Final = 118
 COMMENTED: Final[Any] = {"initial_indent": "    #   ", "subsequent_indent": "    #     "}
 OTHERS: Final = (
-    "    # Other actions, each to be replaced by a method of its name (isrcheck init variant-of --action NAME):"
+    "    # Other actions; override one by a method of the same name (isrcheck init variant-of --action NAME copies it):"
 )
 MODEL: Final = '''"""A lamp for each broker: replace it with your own protocol. Language: docs/reference/language.md."""
 
@@ -33,7 +33,7 @@ from isrcheck import Model, action, broker, every, flag, goal, invariant, number
 
 
 class Lamps(Model):
-    """Brokers light lamps, one after the other."""
+    """Brokers light their lamps one after another."""
 
     brokers_ = setting(3, at_least=1, at_most=5, counts=broker, meaning="brokers")
 
@@ -61,7 +61,7 @@ class Lamps(Model):
 
     @invariant
     def a_lamp_is_counted(self, s):
-        """As soon as a lamp is lit something is counted."""
+        """If a lamp is lit, the count is positive."""
         return every(~s.lit[b] | (s.count > 0) for b in self.brokers)
 '''
 
@@ -81,7 +81,7 @@ def variant(loaded: LoadedModel, stem: str, actions: Iterable[str]) -> str:
     others = [f"{name}: {sentence_of(method)}" for name, method in known.items() if method not in methods]
     listed = [line for text in others for line in textwrap.wrap(text, WIDTH, **COMMENTED)]
     lines = [
-        f'"""A variant of {loaded.name}: say here what is otherwise, and why."""',
+        f'"""A variant of {loaded.name}: describe here what differs, and why."""',
         "",
         "from __future__ import annotations",
         "",
@@ -89,7 +89,7 @@ def variant(loaded: LoadedModel, stem: str, actions: Iterable[str]) -> str:
         "",
         "",
         f"class {name}({cls.__name__}):",
-        f'    """{loaded.name}, but for what stands here."""',
+        f'    """A variant of {loaded.name}."""',
         "",
         *(line for method in methods for line in [*_source(method), ""]),
         *([OTHERS, *listed] if listed else []),
@@ -136,9 +136,9 @@ def _origins(home: str, text: str) -> dict[str, str]:
     return {each.name: x.module or home for x in imports for each in x.names if each.asname is None}
 
 
-@click.group("init", short_help="Begins your own model, variant of a model, or scenario.")
+@click.group("init", short_help="Creates a new model, a variant of a model, or a scenario.")
 def command() -> None:
-    """Begins a file of your own: a variant of a model, a new model, or a scenario. Each can be checked at once."""
+    """Creates a new model, a variant of a model, or a scenario. The result can be checked right away."""
 
 
 command.add_command(new, "scenario")
@@ -147,7 +147,13 @@ command.add_command(new, "scenario")
 @command.command("variant-of")
 @click.argument("model")
 @click.argument("file")
-@click.option("--action", "actions", multiple=True, metavar="NAME", help="Copy this action, to change it; repeatable.")
+@click.option(
+    "--action",
+    "actions",
+    multiple=True,
+    metavar="NAME",
+    help="Copy this action, so that you can change it; may be repeated.",
+)
 def variant_of(model: str, file: str, actions: tuple[str, ...]) -> None:
     """Writes FILE: a subclass of the shipped MODEL, with a copy of each action that --action names."""
     from isrcheck.checker.registry.loader import load_model_class
@@ -167,9 +173,9 @@ def model(file: str) -> None:
 def _new(file: str) -> Path:
     path = Path(file)
     if path.suffix != ".py" or not path.stem.isidentifier():
-        raise click.UsageError(f"{file!r} is no name of a Python file; write my_variant.py")
+        raise click.UsageError(f"{file!r} is not a Python file name; write my_variant.py")
     if path.exists():
-        raise CommandError(f"{file} is there already; name another file", Exit.OUTPUT)
+        raise CommandError(f"{file} already exists; choose another file", Exit.OUTPUT)
     return path
 
 
@@ -179,4 +185,4 @@ def _write(path: Path, text: str) -> None:
     if not path.parent.exists() and path.parent.parent.is_dir():
         path.parent.mkdir()
     write_text(str(path), text)
-    click.echo(f"{path} is written; try: isrcheck check {path}")
+    click.echo(f"wrote {path}; try: isrcheck check {path}")

@@ -33,7 +33,7 @@ def model_or_scenario(function: Callable[..., Any]) -> Callable[..., Any]:
         "--scenario",
         metavar="NAME",
         shell_complete=completing.scenarios,
-        help="In place of MODEL: the model and settings of a scenario.",
+        help="Use the model and settings of a scenario, instead of MODEL.",
     )
     return click.argument("model", required=False, shell_complete=completing.models)(
         named(settings_option(profile_option(called)))
@@ -49,7 +49,7 @@ def _asked(model: str | None, name: str, options: dict[str, Any]) -> str:
     """
     given = [option for option, value in (("MODEL", model), ("--profile", options["profile"])) if value is not None]
     if given:
-        raise click.UsageError(f"--scenario names already what it is about; take {' and '.join(given)} away")
+        raise click.UsageError(f"--scenario already names a model; remove {' and '.join(given)}")
     from isrcheck.checker.scenarios.collection import one
 
     scenario = one(name)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel
 
 
-@click.command("models", short_help="Lists models, or one model's settings and invariants.")
+@click.command("models", short_help="Lists models, or shows one model's settings and invariants.")
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=options.models)
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
-@click.option("--source", is_flag=True, help="Print the text of the model's file.")
+@click.option("--source", is_flag=True, help="Print the source of the model file.")
 @click.option("--types", is_flag=True, help="Print the class of the model's state, for editors and type checkers.")
 @click.option("--as", "class_name", metavar="CLASS", help="With --types: the name of the printed class.")
 @settings_option
@@ -37,18 +37,20 @@ def command(
 
     NAME is a shipped model or a file of your own.
 
-    With --types it prints a Python module with a class that has the type of each variable. Without -s, the
-    types fit all settings. With -s, they fit the given settings and the defaults of the other settings. If a method of
-    the model declares this class as the type of its state, an editor can complete and check the method. --as names the
-    class. With several NAMEs, the class has the variables of all these models, so models that share methods can share
-    the class. Several NAMEs need --as, and do not go with -s.
+    --types prints a Python module with a class that declares the type of each variable. Without -s, the types fit all
+    settings. With -s, they fit the given settings and the defaults of the others. If a method of the model annotates
+    its state with this class, editors and type checkers understand the method. --as names the class. With several
+    NAMEs, the class has the variables of all these models, so that models can share methods. Several NAMEs require --as
+    and exclude -s.
     """
     from isrcheck.checker.registry.loader import load_model_class, model_names
 
     if sum((source, types, as_json)) > 1 or (not names and (source or types)):
-        raise click.UsageError("--source and --types go with NAME, each without the other, and without --json")
+        raise click.UsageError(
+            "--source and --types require NAME, and cannot be combined with each other or with --json"
+        )
     if not types and (settings or class_name is not None or len(names) > 1):
-        raise click.UsageError("-s, --as and more than one NAME go with --types")
+        raise click.UsageError("-s, --as and more than one NAME require --types")
     if not names:
         models = [load_model_class(each) for each in model_names()]
         click.echo(json.dumps([described(m) for m in models], indent=1) if as_json else _list(models))
@@ -71,10 +73,10 @@ def _types(names: tuple[str, ...], class_name: str | None, settings: dict[str, s
     from isrcheck.model.language.settings import BARE
 
     if len(names) > 1 and (class_name is None or settings):
-        raise click.UsageError("give the class of several models a name with --as, and no -s")
+        raise click.UsageError("several models require --as, and cannot be combined with -s")
     taken = class_name is not None and (iskeyword(class_name) or hasattr(state_types, class_name))
     if class_name is not None and (taken or not class_name.isidentifier()):
-        raise click.UsageError(f"--as {class_name} is no name of a class, or is one that the module imports")
+        raise click.UsageError(f"--as {class_name} is not a class name, or is a name that the module imports")
     models = [load_model_class(name) for name in names]
     of = models[0].cls.__name__ if len(models) == 1 else f"any of {', '.join(m.name for m in models)}"
     given = [x for n, value in settings.items() for x in ("-s", f"{n}={value}")]
@@ -165,7 +167,7 @@ def _profiles(data: dict[str, Any]) -> list[str]:
     """Lines about each profile: its description, its size if recorded, and the settings that are not the default."""
     from isrcheck.checker.results.text_layout import columns, number
 
-    lines = ["", "Profiles (what -s changes: plain unless --profile names another; bare is all defaults)"]
+    lines = ["", "Profiles (the starting point of -s; plain unless --profile is given; bare: all defaults)"]
     for name, each in data["profiles"].items():
         size = f"{number(each['states'])} states, depth {each['depth']}" if "states" in each else "size not recorded"
         changed = " ".join(

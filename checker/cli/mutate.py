@@ -18,23 +18,25 @@ if TYPE_CHECKING:
     from isrcheck.checker.changes.mutation.mutation_run import Mutation
 
 
-@click.command("mutate", cls=HeadedCommand, short_help="Mutation-tests a model: which rules do the invariants need?")
+@click.command("mutate", cls=HeadedCommand, short_help="Mutation-tests a model.")
 @model_or_scenario
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
+@click.option(
+    "--invariant", "invariants", multiple=True, metavar="NAME", help="Check only invariant NAME; may be repeated."
+)
 @liveness_options
-@click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate only NAME; may be repeated.")
-@click.option("--scenarios", is_flag=True, help="Check mutants also in the recorded scenarios of MODEL.")
-@click.option("--show", type=click.IntRange(min=1), metavar="N", help="Check mutant N alone and print its trace.")
+@click.option("--action", "actions", multiple=True, metavar="NAME", help="Mutate only action NAME; may be repeated.")
+@click.option("--scenarios", is_flag=True, help="Also check mutants in the recorded scenarios of MODEL.")
+@click.option("--show", type=click.IntRange(min=1), metavar="N", help="Check only mutant N, and print its trace.")
 @output_options("mutate")
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a mutant after N states.")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop checking a mutant after N states.")
 @click.option(
     "--max-memory",
     type=size_of,
     metavar="SIZE",
-    help="Give up on a mutant before its states take more memory than SIZE.",
+    help="Stop checking a mutant before its states need more memory than SIZE.",
 )
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a mutant after S seconds.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop checking a mutant after S seconds.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Number of processes. Default: one per core.")
 @click.option("--quiet", is_flag=True, help="Print only the outcome in one line; no progress.")
 @no_cache_option
 def command(
@@ -46,26 +48,27 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Makes mutants of MODEL, and checks whether an invariant is violated in each of them.
+    """Mutates MODEL, and checks whether an invariant is violated in each mutant.
 
-    In a mutant, one conjunct of a guard is removed or weakened, or one update is dropped. A mutant is killed if an
-    invariant is violated in it. A mutant survives if every invariant holds in it and no other outcome applies. Other
-    outcomes are, for example: the mutant reaches only states that MODEL reaches, an action or goal of MODEL never
-    occurs in the mutant, or the mutant cannot be evaluated in a state. docs/explanation/mutation.md lists all outcomes.
+    In a mutant, one conjunct of a guard is removed or weakened, or one update is dropped. A mutant is killed if it
+    violates an invariant. It survives if every invariant holds and no other outcome applies. Other outcomes include:
+    the mutant reaches only states that MODEL reaches, an action or goal of MODEL never occurs in it, or it cannot be
+    evaluated in some state. docs/explanation/mutation.md lists all outcomes.
 
-    Exit codes: 0 if no mutant survives, 10 if a mutant survives, 152 if a mutant was not checked to the end. Mutants
+    Exit codes: 0 if no mutant survives, 10 if a mutant survives, 152 if a mutant was not checked completely. Mutants
     are checked only if all invariants hold in MODEL itself. Otherwise the exit code is that of the check of MODEL: 12
     if an invariant is violated, 75 if MODEL is undefined in a state, 152 if a limit is reached.
 
-    With --scenarios, mutants are also checked at the settings of each recorded scenario of MODEL that expects no
-    violation. They are checked for every invariant that holds in MODEL at these settings. A mutant is not checked
-    further once it is killed, is vacuous (an action or goal of MODEL never occurs in it), or cannot be evaluated in a
-    state. The scenarios are those of ./counterexamples, or else the shipped ones. Scenarios with fewer states come
-    first. Scenarios with more states than --max-states are left out.
+    With --scenarios, mutants are also checked with the settings of each recorded scenario of MODEL that expects no
+    violation, against every invariant that holds in MODEL with these settings. A mutant is done once it is killed, is
+    vacuous (an action or goal of MODEL never occurs in it), or cannot be evaluated in some state. The scenarios are
+    those of ./counterexamples, or else the shipped ones, smallest first. Scenarios with more states than --max-states
+    are skipped.
 
-    --liveness adds a check of properties for mutants that behave differently from MODEL and are not killed by an
-    invariant. A mutant is killed if it violates a property. A property is left out if it does not hold in MODEL, or if
-    its premise never comes true in MODEL. The exit code is also 152 if a property has no answer within the limits.
+    --liveness also checks properties, for mutants that behave differently from MODEL and are not killed by an
+    invariant. A mutant is killed if it violates a property. A property is skipped if it does not hold in MODEL, or if
+    its premise never becomes true in MODEL. The exit code is also 152 if a property cannot be decided within the
+    limits.
     """
     fairness, liveness, actions = fairness_of(options), options["liveness"], options["actions"]
     outputs = Outputs("mutate", options)

@@ -116,7 +116,7 @@ def once(ctx: click.Context, param: click.Parameter, pairs: tuple[tuple[str, str
     """Maps each NAME of an option NAME=VALUE to its value. Raises a usage error if a name is given twice."""
     for name, _ in pairs:
         if sum(other == name for other, _ in pairs) > 1:
-            raise click.BadParameter(f"{name} is given more than once", ctx, param)
+            raise click.BadParameter(f"{name} was given more than once", ctx, param)
     return dict(pairs)
 
 
@@ -143,7 +143,7 @@ settings_option = click.option(
 profile_option = click.option(
     "--profile",
     metavar="NAME",
-    help="The profile to begin with: plain (if the model has it), bare, or another profile that isrcheck models lists.",
+    help="The profile to start from: plain (if the model has it), bare, or another one that `isrcheck models` lists.",
 )
 
 fixed_version_option = click.option(
@@ -152,7 +152,8 @@ fixed_version_option = click.option(
     "fixed_versions",
     multiple=True,
     metavar="WHAT",
-    help="Say where a fixed design departs from a trace. The design: NAME=VALUE of a setting, a scenario, or a model.",
+    help="Show where a fixed design departs from the trace. The design is a setting NAME=VALUE, a scenario, "
+    "or a model.",
 )
 
 expression_option = click.option(
@@ -160,14 +161,14 @@ expression_option = click.option(
     "expressions",
     multiple=True,
     metavar="TEXT",
-    help="Show the value of an expression in each state: 's.quorum.isr'; repeatable.",
+    help="Show the value of an expression in each state, such as 's.quorum.isr'; may be repeated.",
 )
 
 workers_option = click.option(
-    "--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core."
+    "--workers", type=click.IntRange(min=1), metavar="N", help="Number of threads. Default: one per core."
 )
 
-shipped_option = click.option("--shipped", is_flag=True, help="Take the scenarios that come with isrcheck.")
+shipped_option = click.option("--shipped", is_flag=True, help="Use the scenarios that ship with isrcheck.")
 
 
 def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
@@ -175,7 +176,7 @@ def meant(paths: tuple[str, ...], shipped: bool) -> tuple[str, ...]:
     if not shipped:
         return paths
     if paths:
-        raise click.UsageError("--shipped and PATH both name scenarios; take one of them away")
+        raise click.UsageError("--shipped and PATH both name scenarios; remove one of them")
     from isrcheck.checker.scenarios import collection
 
     return (str(collection.shipped()),)
@@ -218,7 +219,7 @@ def fairness_of(options: dict[str, Any]) -> Fairness:
     default, names = options.pop("fairness"), {name: options.pop(name) for name in ("strong", "weak", "unfair")}
     given = ["--fairness"] * (default is not None) + [f"--{name}" for name, actions in names.items() if actions]
     if given and not options["liveness"]:
-        raise click.UsageError(f"{given[0]} goes with --liveness")
+        raise click.UsageError(f"{given[0]} requires --liveness")
     from isrcheck.model.language.fairness import Fairness
 
     return Fairness(default or "weak", **{name: frozenset(actions) for name, actions in names.items()})
@@ -232,9 +233,9 @@ def state_store_options(command: Command) -> Command:
 def state_store_of(store: str, folder: str | None) -> StateStore:
     """The place where the local engine stores states. Raises a usage error if the folder is missing or not wanted."""
     if folder is not None and store == "memory":
-        raise click.UsageError("--store-folder goes with --store disk")
+        raise click.UsageError("--store-folder requires --store disk")
     if folder is not None and not Path(folder).is_dir():
-        raise click.UsageError(f"--store-folder: there is no folder {folder}; make it, or name another one")
+        raise click.UsageError(f"--store-folder: folder {folder} does not exist; create it, or choose another one")
     from isrcheck.checker.results.exploration import StateStore
 
     return StateStore(cast(Any, store), folder)
@@ -254,13 +255,13 @@ def cluster_options(command: Command) -> Command:
 
 
 _CHECKPOINTS: Final = (
-    click.option("--checkpoint", metavar="DIR", help="Keep checkpoints in a new folder (Spark: as a dataset)."),
-    click.option("--resume", metavar="DIR", help="Continue from the checkpoint in a folder, and keep new ones there."),
+    click.option("--checkpoint", metavar="DIR", help="Write checkpoints to a new folder (Spark: a dataset)."),
+    click.option("--resume", metavar="DIR", help="Resume from the checkpoint in a folder, and write new ones there."),
     click.option(
         "--checkpoint-every",
         type=seconds_of,
         metavar="S",
-        help="Keep a checkpoint at most every S seconds; 30 by default.",
+        help="Write a checkpoint at most every S seconds. Default: 30.",
     ),
 )
 _LIMITS: Final = (
@@ -268,18 +269,18 @@ _LIMITS: Final = (
         "--max-states",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Stop at the end of a level if more than N states were found.",
+        help="Stop at the end of a level with more than N states in total.",
     ),
     click.option(
         "--max-memory",
         type=size_of,
         metavar="SIZE",
-        help="Stop before the states take more memory than SIZE: 512MB, 2GiB.",
+        help="Stop before the states need more memory than SIZE, such as 512MB or 2GiB.",
     ),
     click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds."),
 )
 _SPECIFICATION: Final = (
-    click.option("--mapping", metavar="NAME", help="The mapping to the specification, if there are several mappings."),
+    click.option("--mapping", metavar="NAME", help="The mapping to the specification, if there are several."),
     click.option(
         "--spec-setting",
         "specification_settings",
@@ -287,7 +288,7 @@ _SPECIFICATION: Final = (
         multiple=True,
         callback=once,
         metavar="NAME=VALUE",
-        help="A setting of the specification, in place of the value from the mapping.",
+        help="A setting of the specification, overriding the mapping.",
     ),
 )
 _STATE_STORE: Final = (
@@ -296,12 +297,12 @@ _STATE_STORE: Final = (
         type=click.Choice(["memory", "disk"]),
         default="memory",
         show_default=True,
-        help="Where states are kept: in memory, or on disk, which needs much less memory.",
+        help="Where to keep the states: in memory or on disk, which needs much less memory.",
     ),
     click.option("--store-folder", metavar="DIR", help="The folder for the files of --store disk."),
 )
 _CLUSTER: Final = (
-    click.option("--master", metavar="URL", help="The address of Spark; default: the platform's setting, or local[*]."),
+    click.option("--master", metavar="URL", help="The Spark master URL. Default: the platform's setting, or local[*]."),
     click.option(
         "--partitions", type=click.IntRange(1, 10**5), metavar="N", help="The number of partitions of the states."
     ),
@@ -317,9 +318,9 @@ _CLUSTER: Final = (
         multiple=True,
         callback=once,
         metavar="NAME=VALUE",
-        help="One of Spark's settings.",
+        help="A Spark setting.",
     ),
-    click.option("--transitions", is_flag=True, help="Store the steps in the dataset, too."),
+    click.option("--transitions", is_flag=True, help="Also store the transitions in the dataset."),
 )
 
 
@@ -343,10 +344,10 @@ def checkpointing_of(
     Also returns None for any engine except `local`. The engine `spark` keeps its checkpoints in its dataset.
     """
     if checkpoint is not None and resume is not None:
-        raise click.UsageError("--checkpoint begins and --resume goes on; take one of them away")
+        raise click.UsageError("--checkpoint starts a new search and --resume continues one; remove one of them")
     folder = checkpoint if resume is None else resume
     if every is not None and folder is None:
-        raise click.UsageError("--checkpoint-every goes with --checkpoint or --resume")
+        raise click.UsageError("--checkpoint-every requires --checkpoint or --resume")
     if folder is None or engine != "local":
         return None
     from isrcheck.checker.results.exploration import Checkpointing
@@ -371,14 +372,14 @@ _LIVENESS: Final = (
         "--liveness",
         multiple=True,
         metavar="NAME",
-        help="Check the liveness property NAME; 'all' stands for every property; repeatable.",
+        help="Check the liveness property NAME, or 'all'; may be repeated.",
     ),
     click.option(
         "--fairness",
         type=click.Choice(["weak", "strong"]),
-        help="The fairness of each healing action that states no fairness of its own. Default: weak.",
+        help="The fairness of healing actions that declare no fairness themselves. Default: weak.",
     ),
-    click.option("--strong", multiple=True, metavar="ACTION", help="Assume strong fairness of an action."),
-    click.option("--weak", multiple=True, metavar="ACTION", help="Assume weak fairness of an action."),
-    click.option("--unfair", multiple=True, metavar="ACTION", help="Assume no fairness of an action."),
+    click.option("--strong", multiple=True, metavar="ACTION", help="Assume strong fairness for an action."),
+    click.option("--weak", multiple=True, metavar="ACTION", help="Assume weak fairness for an action."),
+    click.option("--unfair", multiple=True, metavar="ACTION", help="Assume no fairness for an action."),
 )

@@ -61,7 +61,8 @@ def _named(text: str, *endings: str) -> str:
     if ending not in ("", *endings):
         kinds = " or ".join(known[1:].upper() for known in endings)
         raise click.BadParameter(
-            f"plots are written as {kinds}, not {ending[1:].upper()}; name a file that ends in {' or '.join(endings)}"
+            f"plots can be written as {kinds}, not {ending[1:].upper()}; choose a file name ending in "
+            f"{' or '.join(endings)}"
         )
     return text
 
@@ -151,4 +152,4 @@ def _mode(target: Path) -> int:
 
 def _unwritable(path: str, error: OSError) -> CommandError:
     what = os_words(OSError(error.errno, error.strerror))
-    return CommandError(f"cannot write {path}: {what}; name a file in a folder that you can write", Exit.OUTPUT)
+    return CommandError(f"cannot write {path}: {what}; choose a file in a writable folder", Exit.OUTPUT)

@@ -97,7 +97,7 @@ def counts(progress: Progress) -> str:
     If the engine does not count states, the text is the engine's note or, without a note, the level and the memory.
     """
     if progress.distinct is None or progress.generated is None:
-        return progress.note or f"level {progress.level}, no violation before, {size(progress.memory)}"
+        return progress.note or f"level {progress.level}, no violation so far, {size(progress.memory)}"
     spent = max(progress.seconds, 1e-9)
     return ", ".join(
         (
@@ -118,4 +118,4 @@ def _size_estimate(progress: Progress) -> list[str]:
     if expected is None or not progress.distinct or progress.seconds <= 0:
         return []
     low, high = (round(n * progress.seconds / progress.distinct) for n in (expected.low, expected.high))
-    return [f"forecast {number(expected.low)} to {number(expected.high)} in all, {low} to {high} s"]
+    return [f"estimate {number(expected.low)} to {number(expected.high)} in total, {low} to {high} s"]

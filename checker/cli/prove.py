@@ -59,30 +59,34 @@ class Question:
         return {f"--{name}": getattr(self, name) for name in names}
 
 
-@click.command("prove", cls=HeadedCommand, short_help="Proves an invariant by induction, or verifies a certificate.")
+@click.command("prove", cls=HeadedCommand, short_help="Proves invariants by induction, or verifies a certificate.")
 @model_or_scenario
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Prove only NAME; may be repeated.")
+@click.option(
+    "--invariant", "invariants", multiple=True, metavar="NAME", help="Prove only invariant NAME; may be repeated."
+)
 @click.option("--k", type=int, metavar="N", help="Plain k-induction, without lemmas.")
-@click.option("--proof", "proof", metavar="SPEC", help="Lemmas: a name, my_proof.py or my_proof.py:Class.")
-@click.option("--unbounded", is_flag=True, help="Prove without bounds; only the number of brokers stays bounded.")
-@click.option("--redundant", is_flag=True, help="Say which lemmas can be dropped.")
-@click.option("--houdini", is_flag=True, help="Drop lemmas that a step can break, until the rest is inductive.")
-@click.option("--mutants", is_flag=True, help="Check that the proof fails for models that lack a needed rule.")
-@click.option("--all", "every", is_flag=True, help="Show every counterexample to induction.")
+@click.option("--proof", "proof", metavar="SPEC", help="The lemmas: a name, my_proof.py or my_proof.py:Class.")
+@click.option("--unbounded", is_flag=True, help="Prove for all bounds; only the number of brokers is fixed.")
+@click.option("--redundant", is_flag=True, help="Report which lemmas are redundant.")
+@click.option("--houdini", is_flag=True, help="Drop lemmas that a step violates, until the rest is inductive.")
+@click.option("--mutants", is_flag=True, help="Check that the proof fails for models without a necessary rule.")
+@click.option("--all", "every", is_flag=True, help="Show all counterexamples to induction.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 @no_cache_option
 @headed(
     "Certificates",
-    click.option("--certificate", metavar="DIR", help="Write every obligation as SMT-LIB into a new folder."),
-    click.option("--verify", metavar="DIR", help="Verify the certificate in a folder, in place of a proof."),
+    click.option("--certificate", metavar="DIR", help="Write every obligation in SMT-LIB to a new folder."),
+    click.option("--verify", metavar="DIR", help="Verify the certificate in a folder, instead of proving."),
     click.option(
         "--patience",
         type=seconds_of,
         default="20",
         metavar="S",
-        help="With --verify: seconds that cvc5 gets for each obligation [20].",
+        help="With --verify: time limit of cvc5 for each obligation, in seconds [20].",
     ),
-    click.option("--z3-only", is_flag=True, help="With --verify: use only z3. cvc5 takes long for large certificates."),
+    click.option(
+        "--z3-only", is_flag=True, help="With --verify: use only z3, because cvc5 is slow on large certificates."
+    ),
 )
 @headed(
     "Bounds and limits",
@@ -90,7 +94,7 @@ class Question:
         "--max-memory",
         type=size_of,
         metavar="SIZE",
-        help="Stop before the solver takes more memory than SIZE: 512MB, 2GiB.",
+        help="Stop before the solver needs more memory than SIZE, such as 512MB or 2GiB.",
     ),
     click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop after S seconds."),
 )
@@ -98,29 +102,29 @@ class Question:
 def command(
     model: str | None, settings: dict[str, str], verify: str | None, patience: float, z3_only: bool, **options: Any
 ) -> None:
-    """Proves invariants of MODEL: they hold at the start, and every step keeps them.
+    """Proves invariants of MODEL: they hold initially, and every step preserves them.
 
-    Without --profile the settings are the bare defaults, for which the shipped proofs were written.
+    Without --profile, the bare defaults are used, for which the shipped proofs were written.
 
-    If neither --proof nor --k is given, the command tries the shipped proof of the model. If no shipped proof covers
-    the invariants, it tries plain induction. Some options need a proof with lemmas: --unbounded, --redundant,
-    --houdini, --mutants and --certificate. With one of these, the command fails (150) if there is no such proof.
+    If neither --proof nor --k is given, the command uses the shipped proof of the model or, if none covers the
+    invariants, plain induction. The options --unbounded, --redundant, --houdini, --mutants and --certificate require a
+    proof with lemmas. Without one the command fails (150).
 
-    Exit codes: 0 if proved, 10 if not proved (the invariants may still hold), 12 if an invariant is
-    violated, 150 for an unknown name, 152 if a limit is reached.
+    Exit codes: 0 if proved, 10 if not proved (the invariants may still hold), 12 if an invariant is violated, 150 for
+    an unknown name, 152 if a limit is reached.
 
-    With --verify, checks that the files of DIR are the obligations of its proof, and that z3 finds each of them
-    unsatisfiable. MODEL and --proof are only needed if they are not shipped. If cvc5 is installed, it is asked as well.
-    It need not decide every obligation, but must not find any obligation satisfiable. The command also checks the side
-    conditions, which show that the proof is about this model. Exit codes: 0 if accepted, 10 if rejected, 150 if DIR is
-    not a certificate, or differs from the certificate that its model and proof give, 152 if a limit is reached.
+    --verify checks that the files in DIR are the obligations of its proof, and that z3 finds each of them
+    unsatisfiable. MODEL and --proof are required only if they are not shipped. If cvc5 is installed, it is used as
+    well; it need not decide every obligation, but must not find one satisfiable. The command also checks the side
+    conditions of the proof, which tie it to this model. Exit codes: 0 if accepted, 10 if rejected, 150 if DIR is not a
+    certificate or does not match its model and proof, 152 if a limit is reached.
     """
     outputs = Outputs("prove", options)
     if verify is not None:
-        require_absent(OF_PROOFS, "does not go with --verify")
+        require_absent(OF_PROOFS, "cannot be combined with --verify")
         given = {name: options[name] for name in ("proof", "max_memory", "max_seconds", "quiet")}
         verified(outputs, verify, model=model, patience=patience, z3_only=z3_only, **given)
-    require_absent(("patience", "z3_only"), "goes with --verify")
+    require_absent(("patience", "z3_only"), "requires --verify")
     assert model is not None
     question = Question(model, settings, **options)
     about = {"format": FORMAT, "prove": model, "settings": settings, "verdict": "incomplete"}
@@ -150,12 +154,13 @@ def _prove(question: Question) -> ProofResult:
     chosen = None if k is not None else chosen_proof(loaded, question.proof, invariants)
     certificate = question.certificate
     if certificate is not None and Path(certificate).exists():
-        raise CommandError(f"cannot write {certificate}: it exists; name a new folder", Exit.OUTPUT)
+        raise CommandError(f"cannot write {certificate}: it already exists; choose a new folder", Exit.OUTPUT)
     with blaming(loaded.source_file), blaming(_file(question.proof)), Watcher(quiet=question.quiet) as watcher:
         if chosen is None:
             if any(question.of_lemmas().values()):
                 raise CommandError(
-                    f"no proof of {loaded.name} ships for these invariants; name one: --proof", Exit.UNKNOWN
+                    f"there is no shipped proof of {loaded.name} for these invariants; choose one: --proof",
+                    Exit.UNKNOWN,
                 )
             from isrcheck.checker.proofs.induction import induction
 
@@ -181,10 +186,10 @@ def _require_sensible(question: Question) -> None:
     if question.k is None:
         return
     if question.k < 1:
-        raise CommandError(f"--k {question.k} proves nothing; induction needs one state or more: --k 1", Exit.UNKNOWN)
+        raise CommandError(f"--k {question.k} is too small; the smallest value is --k 1", Exit.UNKNOWN)
     given = [name for name, value in {"--proof": question.proof, **question.of_lemmas()}.items() if value]
     if given:
-        raise click.UsageError(f"--k is plain induction, without lemmas; take {', '.join(given)} away")
+        raise click.UsageError(f"--k means plain induction, without lemmas; remove {', '.join(given)}")
 
 
 def _file(spec: str | None) -> Path | None:
@@ -197,7 +202,7 @@ def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, resul
     from isrcheck.checker.proofs.certificates import write
 
     if result.verdict != "proved":
-        click.echo(f"isrcheck: nothing is proved; {folder} is not written", err=True)
+        click.echo(f"isrcheck: nothing was proved; {folder} was not written", err=True)
         return
     write(Path(folder), model, proof, attempt, result)
 
@@ -254,7 +259,7 @@ def _verify(
         if gave_up.stop == "interrupt":
             raise KeyboardInterrupt from None
         limit = {"time": "--max-seconds", "memory": "--max-memory"}.get(gave_up.stop, "a limit")
-        raise CommandError(f"{folder}: not checked to the end ({limit})", Exit.LIMIT) from None
+        raise CommandError(f"{folder}: not checked completely ({limit})", Exit.LIMIT) from None
 
 
 def _text(found: Verified, quiet: bool) -> str:
@@ -269,5 +274,5 @@ def _text(found: Verified, quiet: bool) -> str:
         for words, kinds in (("is satisfiable for", found.satisfiable), ("is not decided by", found.undecided)):
             lines += [f"  {name} {words} {solver}" for solver, files in kinds.items() for name in files]
         if "cvc5" not in found.versions:
-            lines.append("  cvc5 was not asked: it is not installed (pip install cvc5), or --z3-only")
+            lines.append("  cvc5 was not used: it is not installed (pip install cvc5), or --z3-only was given")
     return "\n".join(lines)

@@ -30,34 +30,39 @@ if TYPE_CHECKING:
     from isrcheck.checker.trace.fixed_run import FixedVersion
 
 
-@click.command("refine", cls=HeadedCommand, short_help="Says whether a model does only what a specification allows.")
+@click.command("refine", cls=HeadedCommand, short_help="Checks whether a model refines a specification.")
 @model_or_scenario
 @specification_options("replicated-log")
 @click.option(
     "--steps",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Allow at most N steps of the specification for one step of the model; by default any number.",
+    help="Allow at most N steps of the specification for one step of the model. Default: any number.",
 )
 @liveness_options
-@click.option("--symmetry", is_flag=True, help="Keep only one of several states that differ by an exchange of brokers.")
+@click.option(
+    "--symmetry",
+    is_flag=True,
+    help="Explore only one of several states that differ by a permutation of brokers (symmetry reduction).",
+)
 @output_options("refine")
 @limits_options
 @workers_option
-@click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
+@click.option(
+    "--fail-on-vacuity", is_flag=True, help="Exit with 10 if an action never fires or a goal is never reached."
+)
 @fixed_version_option
-@click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
+@click.option("--plain", is_flag=True, help="Show the trace as variable changes, without sentences.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict and the changes that are not allowed; no progress.")
 @no_cache_option
 def command(model: str, settings: dict[str, str], quiet: bool, plain: bool, **asked: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and compares each of its steps with a specification.
 
-    A mapping turns each state of the model into a state of the specification. Initial states must become initial states
+    A mapping turns each state of the model into a state of the specification. Initial states must map to initial states
     of the specification. A step of the model may leave the specification's state unchanged. If it changes this state,
-    steps of the specification must make the same change. There may be any number of these steps, or at most --steps. If
-    an initial state or a step breaks these rules, the command shows a shortest trace that ends there, with exit code
-    12. With --liveness, the named liveness properties of the specification are also checked, with exit code 13 if one
-    is violated.
+    steps of the specification must make the same change: any number of them, or at most --steps. If an initial state or
+    a step breaks these rules, the command shows a shortest trace to it, and the exit code is 12. With --liveness, the
+    named liveness properties of the specification are also checked; the exit code is 13 if one is violated.
     """
     outputs, asked["fairness"] = Outputs("refine", asked), fairness_of(asked)
     outputs.require_different()

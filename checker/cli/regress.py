@@ -101,14 +101,14 @@ class Regressions:
         return Verdicts(cases, self.exit_code, {}, "isrcheck regress", _total(self.outcomes))
 
 
-@click.command("regress", cls=HeadedCommand, short_help="Checks scenarios again and explains what has changed.")
+@click.command("regress", cls=HeadedCommand, short_help="Checks scenarios again, and explains what has changed.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @shipped_option
 @click.option("--update", is_flag=True, help="Rewrite the generated files after showing the difference.")
 @output_options("regress")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
-@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Give up on a scenario after N states.")
-@click.option("--max-seconds", type=seconds_of, metavar="S", help="Give up on a scenario after S seconds.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Number of processes. Default: one per core.")
+@click.option("--max-states", type=click.IntRange(min=1), metavar="N", help="Stop checking a scenario after N states.")
+@click.option("--max-seconds", type=seconds_of, metavar="S", help="Stop checking a scenario after S seconds.")
 @no_cache_option
 def command(
     paths: tuple[str, ...],
@@ -119,14 +119,14 @@ def command(
     max_seconds: float | None,
     **options: Any,
 ) -> None:
-    """Checks the scenarios of PATH again, and compares the generated files with the recorded ones byte by byte.
+    """Checks the scenarios in PATH again, and compares the generated files with the recorded ones byte by byte.
 
-    Without PATH, the scenarios in ./counterexamples are checked. If there is no such folder, or with --shipped, the
-    scenarios that come with isrcheck are checked.
+    Without PATH, the scenarios in ./counterexamples are checked. If there is no such folder, or with --shipped, those
+    that ship with isrcheck are checked.
 
-    Exit codes: 0 if every scenario is as recorded and as expected, 10 if a scenario is not. If a scenario could not
-    run, the exit code says why (for example: 75 if its model cannot be evaluated, 150 if the scenario is damaged, 152
-    if a limit is reached). With --update, a difference from the recorded files does not lead to exit code 10.
+    Exit codes: 0 if every scenario is as recorded and as expected, otherwise 10. If a scenario could not run, the exit
+    code gives the reason (for example: 75 if its model cannot be evaluated, 150 if the scenario is damaged, 152 if a
+    limit is reached). With --update, a difference from the recorded files does not lead to exit code 10.
     """
     outputs = Outputs("regress", options)
     outputs.require_different()
@@ -137,7 +137,7 @@ def command(
 
     if update and (shipped or not (paths or OWN.is_dir())):
         raise click.UsageError(
-            "--update does not rewrite the scenarios that come with isrcheck; name a folder of your own"
+            "--update does not rewrite the scenarios that ship with isrcheck; choose your own folder"
         )
 
     outcomes: list[Regression] = []
@@ -202,7 +202,7 @@ def _derived(scenario: Scenario, limits: Limits, with_story: bool) -> Answer:
 
 
 def _killed(scenario: Scenario) -> Answer:
-    return ("its process has ended: out of memory, or the model ends the program", Exit.LIMIT), 0.0
+    return ("its process ended: out of memory, or the model calls sys.exit()", Exit.LIMIT), 0.0
 
 
 def _blame(error: BaseException) -> tuple[str, int]:

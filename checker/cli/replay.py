@@ -29,10 +29,14 @@ if TYPE_CHECKING:
 @click.option("--model", "spec", metavar="SPEC", help="The model, if it is not a shipped one: my_model.py.")
 @settings_option
 @click.option("--invariant", metavar="NAME", help="Replay only the trace of this invariant.")
-@click.option("--expect-violation", is_flag=True, help="Exit 0 if the trace ends in its recorded violation, else 10.")
+@click.option(
+    "--expect-violation",
+    is_flag=True,
+    help="Exit with 0 if the trace ends in its recorded violation, otherwise with 10.",
+)
 @fixed_version_option
 @expression_option
-@click.option("--plain", is_flag=True, help="Show changes of variables, without the story.")
+@click.option("--plain", is_flag=True, help="Show variable changes, without sentences.")
 @click.option("--quiet", is_flag=True, help="Print only whether each trace is valid.")
 @output_options("replay")
 @no_cache_option
@@ -45,9 +49,9 @@ def command(
     expressions: tuple[str, ...],
     **options: Any,
 ) -> None:
-    """Replays the traces of FILE (JSON of `check`, or ITF) with the model's own methods, and shows them as stories.
+    """Replays the traces in FILE (JSON from `check`, or ITF) with the model's own methods, and shows them in words.
 
-    The file never chooses which code runs: its model is one of the shipped ones, or is given by --model.
+    The file cannot choose which code is run: its model is a shipped one, or is given by --model.
 
     Exit codes: 10 if the model does not allow a trace. Otherwise the code of the failure that a trace ends in: 12 for a
     violated invariant, 13 for a violated property, 11 for a deadlock, 75 if the model cannot be evaluated. 0 if no

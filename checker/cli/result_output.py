@@ -118,7 +118,7 @@ class Outputs:
         if isinstance(content, Printed):
             self._print(content)
         elif content is None:
-            click.echo(f"isrcheck: there is no counterexample; {value} is not written", err=True)
+            click.echo(f"isrcheck: no counterexample; {value} was not written", err=True)
         else:
             write_content(value, content)
 
@@ -147,7 +147,7 @@ def deliver(outputs: Outputs, subject: Any, text: Callable[[Ink], str]) -> NoRet
     try:
         click.echo(text(ink), nl=False, err=outputs.to_stdout, color=ink.colour)
     except OSError as error:
-        failure = CommandError(f"the report cannot be printed: {os_words(error)}", Exit.OUTPUT)
+        failure = CommandError(f"cannot print the report: {os_words(error)}", Exit.OUTPUT)
         unprinted = error if isinstance(error, BrokenPipeError) else failure
         _note(subject, failure)
     unwritten = outputs.write(subject)

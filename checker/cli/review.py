@@ -25,17 +25,17 @@ from isrcheck.checker.cli.result_output import Outputs, output_options
 OF_REVIEWS: Final = ("max_states", "no_scenarios", "mutate", "prove", "markdown", "html")
 
 
-@click.command("review", cls=HeadedCommand, short_help="Shows the effects of a change of a model, on one page.")
+@click.command("review", cls=HeadedCommand, short_help="Summarises the effects of a model change.")
 @click.argument("old", metavar="OLD", required=False, shell_complete=completing.models)
 @click.argument("new", metavar="NEW", required=False, shell_complete=completing.models)
 @comparison_options
 @click.option("--no-scenarios", is_flag=True, help="Do not check the recorded scenarios.")
 @click.option(
-    "--mutate", is_flag=True, help="Mutate changed actions, and show mutants that no invariant or property detects."
+    "--mutate", is_flag=True, help="Mutate the changed actions, and show mutants that no invariant or property kills."
 )
-@click.option("--prove", is_flag=True, help="Say whether the proof of each version succeeds.")
-@click.option("--behaviours", "only_behaviours", is_flag=True, help="Only compare the behaviours of the two models.")
-@click.option("--plain", is_flag=True, help="With --behaviours: show plain states instead of the story.")
+@click.option("--prove", is_flag=True, help="Check the proof of each version.")
+@click.option("--behaviours", "only_behaviours", is_flag=True, help="Compare only the behaviours of the two models.")
+@click.option("--plain", is_flag=True, help="With --behaviours: show plain states instead of sentences.")
 @click.option("--quiet", is_flag=True, help="Print only the first three lines; no progress.")
 @no_cache_option
 @headed(
@@ -45,35 +45,35 @@ OF_REVIEWS: Final = ("max_states", "no_scenarios", "mutate", "prove", "markdown"
         "--max-states",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Leave a question open if it needs more than N states.",
+        help="Leave a question undecided if it needs more than N states.",
     ),
 )
 @output_options("review")
 def command(old: str | None, new: str | None, only_behaviours: bool, plain: bool, quiet: bool, **options: Any) -> None:
-    """Shows what differs between two versions of a model, and the effects of the differences.
+    """Shows how two versions of a model differ, and the effects of the difference.
 
-    OLD and NEW are two models, or one model with different settings (--b-setting) or at different revisions in git
-    (--a-ref). In the names of options, a stands for OLD and b for NEW. With --scenario, the two versions are a scenario
-    and its control (the scenario with a fix). -s and --profile apply to both versions. Each limit applies to each part
-    of the review separately.
+    OLD and NEW are two models, or one model with different settings (--b-setting) or at different git revisions
+    (--a-ref). In option names, a stands for OLD and b for NEW. With --scenario, the two versions are a scenario and its
+    control (the scenario with a fix). -s and --profile apply to both versions. Limits apply to each part of the review
+    separately.
 
     Exit codes: 0 if everything that held still holds, 12 if an invariant that held (or is new) is violated, 13 if a
-    property that held (or is new) is violated, 75 if a model cannot be evaluated, 152 if a question stays open.
+    property that held (or is new) is violated, 75 if a model cannot be evaluated, 152 if a question remains undecided.
 
-    With --behaviours, shows only a shortest behaviour that only NEW has, and a shortest behaviour that only OLD has.
+    --behaviours shows only a shortest behaviour that only NEW allows, and a shortest behaviour that only OLD allows.
     Two behaviours differ if the visible variables (--visible) change differently. Steps that change no visible variable
-    do not count. Exit codes: 0 if there is no difference, 10 if there is one, 152 if a limit ended one of the searches.
+    are ignored. Exit codes: 0 if there is no difference, 10 if there is one, 152 if a limit ended one of the searches.
     """
     outputs = Outputs("review", options)
     outputs.require_different()
     outputs.require_writable()
     arguments, (visible, bounds) = ComparisonArguments.of(options), bounds_of(options)
     if only_behaviours:
-        require_absent(OF_REVIEWS, "does not go with --behaviours")
+        require_absent(OF_REVIEWS, "cannot be combined with --behaviours")
         with ExitStack() as leaving:
             pair = arguments.resolved(old, new, leaving)
             trace_inclusion(pair, visible, bounds, plain, quiet, outputs)
-    require_absent(("plain",), "goes with --behaviours")
+    require_absent(("plain",), "requires --behaviours")
     from isrcheck.checker.changes.review import review_formats
     from isrcheck.checker.changes.review.change_review import Wanted, review, review_summary
     from isrcheck.checker.changes.review.review_formats import review_page, sections

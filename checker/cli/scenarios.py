@@ -30,15 +30,15 @@ class ListOrNew(click.Command):
         return super().make_context(info_name, args, parent, **extra)
 
 
-@click.command("scenarios", cls=ListOrNew, short_help="Lists scenarios, or begins a new one.")
+@click.command("scenarios", cls=ListOrNew, short_help="Lists scenarios, or creates a new one.")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @shipped_option
 @click.option("--json", "as_json", is_flag=True, help="Write JSON instead of text.")
 def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
-    """Lists the scenarios of PATH. PATH is a scenario's folder, or a folder that contains scenarios' folders.
+    """Lists the scenarios in PATH, a scenario's folder or a folder that contains scenarios.
 
-    Without PATH, the scenarios in ./counterexamples are listed. If there is no such folder, or with --shipped, the
-    scenarios that come with isrcheck are listed. `isrcheck scenarios new NAME --model MODEL` begins a new scenario; see
+    Without PATH, the scenarios in ./counterexamples are listed. If there is no such folder, or with --shipped, those
+    that ship with isrcheck are listed. `isrcheck scenarios new NAME --model MODEL` creates a new scenario; see
     `isrcheck scenarios new --help`.
     """
     from isrcheck.checker.scenarios.collection import folders
@@ -55,11 +55,13 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
 @click.argument("name")
 @click.option("--model", required=True, metavar="MODEL", help="A name, my_model.py or my_model.py:Class.")
 @settings_option
-@click.option("--invariant", "invariants", multiple=True, metavar="NAME", help="Check only NAME; may be repeated.")
-@click.option("--continue", "keep_going", is_flag=True, help="Do not stop at the first violation.")
-@click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
 @click.option(
-    "--in", "group", metavar="DIR", help="Where to create the folder; by default beside other scenarios of MODEL."
+    "--invariant", "invariants", multiple=True, metavar="NAME", help="Check only invariant NAME; may be repeated."
+)
+@click.option("--continue", "keep_going", is_flag=True, help="Do not stop at the first violation.")
+@click.option("--deadlock", is_flag=True, help="Also look for deadlocks: states without a successor.")
+@click.option(
+    "--in", "group", metavar="DIR", help="Where to create the folder. Default: next to other scenarios of MODEL."
 )
 def new(
     name: str,
@@ -70,10 +72,10 @@ def new(
     deadlock: bool,
     group: str | None,
 ) -> None:
-    """Begins the scenario NAME: checks MODEL, and writes the result into a folder of that name.
+    """Creates the scenario NAME: checks MODEL, and writes the result to a folder of that name.
 
-    Without --in, the folder is made beside other scenarios of MODEL: in ./counterexamples or in one of its subfolders,
-    whichever has the most scenarios of MODEL. If MODEL has no scenario yet, the folder is made in
+    Without --in, the folder is created next to other scenarios of MODEL: in ./counterexamples or in one of its
+    subfolders, whichever has the most scenarios of MODEL. If MODEL has no scenario yet, the folder is created in
     ./counterexamples/MODEL or, for a model in a file, in ./counterexamples. An existing folder is not changed (exit
     code 153). Settings that are not given have the defaults of the model, not the values of a profile. Write the title,
     source and story of the scenario yourself.
@@ -85,7 +87,7 @@ def new(
     from isrcheck.checker.scenarios.scenario import FILE
 
     if not name or Path(name).name != name:
-        raise click.UsageError(f"{name!r} is no name of a folder; say where it is made with --in")
+        raise click.UsageError(f"{name!r} is not a folder name; use --in to say where to create it")
     loaded = load_model_class(model)
     folder = Path(group_of(model) if group is None else group) / name
     if group is None and (other := called(name, OWN)) is not None:
@@ -93,7 +95,9 @@ def new(
     asked = {"invariants": list(invariants), "deadlock": deadlock, "keep_going": keep_going}
     scenario = begin(folder, model, asked, settings_of(loaded.cls, loaded.name, settings))
     click.echo(f"{folder}: {expected(scenario)}")
-    click.echo(f"write title, source, story and control in {folder / FILE}; then: isrcheck regress {folder} --update")
+    click.echo(
+        f"write title, source, story and control in {folder / FILE}, then run: isrcheck regress {folder} --update"
+    )
 
 
 def _listing(scenarios: list[Scenario]) -> list[str]:

@@ -22,17 +22,20 @@ if TYPE_CHECKING:
 DEPTH: Final = 100
 
 
-@click.command("simulate", cls=HeadedCommand, short_help="Walks at random through a model too large to explore.")
+@click.command("simulate", cls=HeadedCommand, short_help="Explores a large model by random walks.")
 @model_or_scenario
 @click.option(
     "--invariant",
     "invariants",
     multiple=True,
     metavar="NAME|TEXT",
-    help="Check only these invariants, by name or as text: 'every b: s.log[b].length < 3'.",
+    help="Check only these invariants, given by name or as a condition such as 'every b: s.log[b].length < 3'.",
 )
 @click.option(
-    "--walks", type=click.IntRange(min=1), metavar="N", help="Number of walks; 10,000 unless --seconds is given."
+    "--walks",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of walks. Default: 10,000, or no limit with --seconds.",
 )
 @click.option(
     "--depth",
@@ -40,24 +43,21 @@ DEPTH: Final = 100
     default=DEPTH,
     show_default=True,
     metavar="N",
-    help="The greatest number of states in a walk.",
+    help="The maximum number of states in a walk.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="The seed of the walks; by default a random one."
-)
-@click.option("--seconds", type=seconds_of, metavar="S", help="Walk for S seconds.")
-@click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Threads; by default one per core.")
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), metavar="N", help="The random seed. Default: a random one.")
+@click.option("--seconds", type=seconds_of, metavar="S", help="Stop after S seconds.")
+@click.option("--deadlock", is_flag=True, help="Also look for deadlocks: states without a successor.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Number of threads. Default: one per core.")
 @output_options("simulate")
 @click.option("--quiet", is_flag=True, help="Print only the verdict; no progress.")
 @no_cache_option
 def command(model: str, settings: dict[str, str], quiet: bool, **asked: Any) -> None:
-    """Walks at random through MODEL (a name, my_model.py or my_model.py:Class) and shows what it finds.
+    """Explores MODEL (a name, my_model.py or my_model.py:Class) by random walks, and reports violations.
 
-    Each step is drawn from all enabled steps, all equally likely. The trace to a violation is shortened before it is
-    shown. Exit code 0 means that the walks found no violation, but the model may still have a violation. Exit code 152
-    means that the time (--seconds) ended too early: before all of --walks were done or, if --walks is not given, before
-    the first walk was done.
+    Each step is chosen uniformly from all enabled steps. The trace to a violation is shortened before it is shown. Exit
+    code 0 means that the walks found no violation; the model may still have one. Exit code 152 means that the time
+    (--seconds) was up before all --walks were done or, without --walks, before the first walk was done.
     """
     outputs = Outputs("simulate", asked)
     outputs.require_different()

@@ -30,29 +30,30 @@ The exit code of the command is the first code in this order that a check has.
 @click.option(
     "--results",
     metavar="FILE",
-    help="Append each outcome to this file. Skip checks with a verdict in it, unless the model or isrcheck changed.",
+    help="Append each outcome to this file, and skip checks whose verdict it contains, unless the model or "
+    "isrcheck changed.",
 )
-@click.option("--axes", metavar="A,B", help="The settings on the axes of the plots; A is the horizontal axis.")
-@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Processes; by default one for each core.")
-@click.option("--master", metavar="URL", help="Run the checks as tasks of Spark at this address (local[*], yarn, ...).")
-@click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A setting of Spark.")
+@click.option("--axes", metavar="A,B", help="The settings on the axes of the plots, horizontal first.")
+@click.option("--workers", type=click.IntRange(min=1), metavar="N", help="Number of processes. Default: one per core.")
+@click.option("--master", metavar="URL", help="Run the checks as Spark tasks on this master (local[*], yarn, ...).")
+@click.option("--conf", type=assignment, multiple=True, callback=once, metavar="NAME=VALUE", help="A Spark setting.")
 @no_cache_option
 def command(
     file: str, results: str | None, axes: str | None, workers: int | None, master: str | None, conf: dict[str, str],
     **options: Any,
 ) -> None:  # fmt: skip
-    """Runs the checks of FILE (TOML, see docs/how-to/scenarios.md), each with the local engine, and prints a table.
+    """Runs the checks in FILE (TOML, see docs/how-to/scenarios.md), each with the local engine, and prints a table.
 
     A check that fails or exceeds a limit does not stop the others. The exit code of the sweep is the exit code of one
     of its checks: the first in the order 255, 153, 75, 12, 13, 11, 130, 152, 150, 10, 0.
     """
     if master is None and conf:
-        raise click.UsageError("--conf is a setting of Spark; say with --master where it runs")
+        raise click.UsageError("--conf is a Spark setting; it requires --master")
     if master is not None and workers is not None:
-        raise click.UsageError("--workers is for this machine; with --master, Spark says how many there are")
+        raise click.UsageError("--workers applies to this machine; with --master, Spark sets the number of workers")
     outputs = Outputs("sweep", options)
     if axes is not None and outputs["plot"] is None:
-        raise click.UsageError("--axes goes with --plot")
+        raise click.UsageError("--axes requires --plot")
     outputs.require_different(results=results)
     outputs.require_writable()
     from isrcheck.checker.analysis.sweep.heatmap import axes_of, heatmaps
@@ -87,7 +88,7 @@ class _Outcomes:
         self._outcomes = {number: outcome for number, outcome in enumerate(before) if outcome is not None}
         self.left = [number for number in range(len(cells)) if number not in self._outcomes]
         if self._store is not None and len(self.left) < len(cells):
-            self._say(f"{len(self._outcomes)} of {len(cells)} checks are in {results} already")
+            self._say(f"{len(self._outcomes)} of {len(cells)} checks are already in {results}")
 
     def heard(self, position: int, outcome: dict[str, Any]) -> None:
         """Adds the outcome of a check. `position` is its index in `left`, the checks to run."""

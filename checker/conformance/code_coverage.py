@@ -62,7 +62,7 @@ class Coverage:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise CommandError(f"{folder} cannot be written: {os_words(error)}", Exit.OUTPUT) from None
+            raise CommandError(f"cannot write {folder}: {os_words(error)}", Exit.OUTPUT) from None
         self.classes = dict(sorted(_classes(classpath, frozenset(names))))
         self._agent, self._command = jacoco(tell)
 
@@ -88,10 +88,12 @@ class Coverage:
                     [*command, "--classfiles", work], capture_output=True, text=True, timeout=REPORT_SECONDS
                 )
             except subprocess.TimeoutExpired:
-                raise CommandError(f"JaCoCo did not report within {REPORT_SECONDS} seconds", Exit.OUTPUT) from None
+                raise CommandError(
+                    f"JaCoCo did not finish its report within {REPORT_SECONDS} seconds", Exit.OUTPUT
+                ) from None
         if done.returncode:
             said = (done.stderr or done.stdout).strip().split("\n")
-            raise CommandError(f"JaCoCo could not report: {said[0][:300]}", Exit.OUTPUT)
+            raise CommandError(f"the JaCoCo report failed: {said[0][:300]}", Exit.OUTPUT)
         found = sorted(_methods(self.folder / "coverage.xml"), key=lambda x: (x.owner, x.line, x.method))
         self._write(found)
         return found

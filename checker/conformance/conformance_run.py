@@ -264,7 +264,7 @@ def with_traces(model: str, names: tuple[str, ...]) -> list[Scenario]:
         if scenario.model != model:
             raise UnknownName(f"scenario {scenario.name} is of model {scenario.model}, not of {model}")
         if not (scenario.folder / TRACE).is_file():
-            raise UnknownName(f"scenario {scenario.name} has no recorded path, since everything it asks holds")
+            raise UnknownName(f"scenario {scenario.name} has no recorded path, because everything it checks holds")
     return found
 
 

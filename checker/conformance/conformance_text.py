@@ -26,16 +26,16 @@ def headline(report: Report) -> str:
     verdict = f"DOES NOT CONFORM: {plural(differ, 'path')} of" if differ else "CONFORMS:"
     count = f"{verdict} {plural(len(report.outcomes), 'path')}, {plural(report.steps, 'step')}"
     known = len(report.of("differs-as-is-known"))
-    but = f"; {plural(known, 'path')} but for what is known" if known else ""
+    but = f"; {plural(known, 'path')} with known differences" if known else ""
     return f"{report.model} and Kafka {report.kafka}: {count}{but}"
 
 
 def _paths(report: Report) -> Iterator[str]:
     words = {
-        "conforms": "Conforming to the end",
-        "not-driven-to-its-end": "Conforming as far as they were driven",
-        "differs-as-its-settings-do": "Differing, as settings do that are not Kafka's",
-        "differs-as-is-known": "Differing, as is known; not driven further",
+        "conforms": "Conforming completely",
+        "not-driven-to-its-end": "Conforming as far as they were run",
+        "differs-as-its-settings-do": "Differing because of settings that do not describe this Kafka",
+        "differs-as-is-known": "Differing in a known way, not run further",
         "differs": "Differing",
     }
     for verdict, text in words.items():
@@ -56,10 +56,10 @@ def _row(outcome: Outcome) -> tuple[str, ...]:
     of = "" if outcome.length is None else f" of {outcome.length}"
     at = f"step {outcome.driven.taken}{of}"
     if outcome.driven.unreached is not None:
-        return outcome.name, at, f"not driven further: {outcome.driven.unreached}"
+        return outcome.name, at, f"not run further: {outcome.driven.unreached}"
     if outcome.left_out:
         steps = plural(outcome.left_out, "step")
-        return outcome.name, at, f"{steps} left out: refused by Kafka there, or no longer possible"
+        return outcome.name, at, f"{steps} skipped: refused by Kafka, or no longer possible"
     others = ", ".join(f"{name} = {shown(value)}" for name, value in outcome.of_others.items())
     return outcome.name, at, outcome.known or others or _kind(outcome)
 
@@ -70,18 +70,18 @@ def _kind(outcome: Outcome) -> str:
 
 
 def _actions(report: Report) -> Iterator[str]:
-    yield "Actions driven, by how often:"
+    yield "How often each action was run:"
     yield from columns([(name, f"{count:,}") for name, count in sorted(report.actions.items())], "  ")
-    yield f"Pairs of actions, one after the other: {len(report.pairs):,}"
+    yield f"Pairs of consecutive actions: {len(report.pairs):,}"
     if report.why:
-        yield "Never driven:"
+        yield "Never run:"
         yield from columns(sorted(report.why.items()), "  ")
     elif report.never:
-        yield f"Never driven: {', '.join(report.never)}"
+        yield f"Never run: {', '.join(report.never)}"
     yield "Not reached by the harness:"
     yield from columns(sorted(report.unreached.items()), "  ")
     if report.reached:
-        yield "Reached of Kafka's classes:"
+        yield "Coverage of Kafka's classes:"
         yield from columns([_reached(row) for row in report.reached], "  ")
 
 
@@ -94,7 +94,7 @@ def _shown(outcome: Outcome, plain: bool) -> Iterator[str]:
     """The path step by step, then the parts in which model and Kafka differ."""
     trace, difference = trace_of(outcome), outcome.driven.difference
     assert difference is not None
-    yield f"The shortest path that was found to the difference of {outcome.name}:"
+    yield f"The shortest path found to the difference in {outcome.name}:"
     yield from steps_text(trace, None if plain else story(outcome.model, trace))
     yield ""
     yield f"After state {difference.step + 1}:"

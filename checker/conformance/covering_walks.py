@@ -25,7 +25,7 @@ first catch up. If every step took the action tried least often, the walk would 
 """
 
 
-DECIDED: Final = "what Kafka has decided itself"
+DECIDED: Final = "decisions that Kafka makes itself"
 """Stands in `Covering.refused` in place of a condition if the model enables an instance that Kafka cannot take."""
 
 
@@ -71,10 +71,10 @@ class Covering:
     def why(self, interpreter: Interpreter, state: State, action: str) -> str:
         """The reason in words why an action was never driven. `state` may be any state of the model."""
         if not any(interpreter.exists(state, i) for i, x in enumerate(interpreter.labels) if x.action == action):
-            return "the model has no such step at these settings"
+            return "the model has no such step with these settings"
         places = self.refused.get(action, Counter())
         if not places:
-            return "it was never tried"
+            return "never tried"
         counts = (f"{count:,} times at {place}" for place, count in sorted(places.items(), key=lambda x: (-x[1], x[0])))
         return f"no instance was enabled where it was tried; refused {', '.join(counts)}"
 

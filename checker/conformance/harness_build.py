@@ -79,7 +79,7 @@ JACOCO: Final = "0.8.14"
 _OF_JACOCO: Final = {"agent": "org.jacoco.agent:{}:jar:runtime", "cli": "org.jacoco.cli:{}:jar:nodeps"}
 _COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy"
 INSTALL: Final = "install a JDK of version 17 or later and Maven (apt install openjdk-17-jdk-headless maven)"
-CENTRAL: Final = "it needs Maven Central, or a mirror of it in ~/.m2/settings.xml"
+CENTRAL: Final = "Maven needs access to Maven Central, or a mirror in ~/.m2/settings.xml"
 
 Tell = Callable[[str], None]
 
@@ -90,7 +90,7 @@ def classpath(version: str, tell: Tell = lambda line: None) -> str:
     java()
     folder = _folder(version)
     if not _is_whole(folder):
-        tell(f"building the harness for Kafka {version} with Maven, once ...")
+        tell(f"building the harness for Kafka {version} with Maven (only once) ...")
         _build(version, profile, folder)
     jars = (folder / "classpath.txt").read_text().strip()
     return os.pathsep.join([str(folder / "harness.jar"), jars])
@@ -100,7 +100,7 @@ def jacoco(tell: Tell = lambda line: None) -> tuple[Path, Path]:
     """The jar files of JaCoCo's agent and of JaCoCo's command. Maven fetches the files if they are missing."""
     folder = _root() / f"jacoco-{JACOCO}"
     if not _has_jacoco(folder):
-        tell(f"fetching JaCoCo {JACOCO} with Maven, once ...")
+        tell(f"downloading JaCoCo {JACOCO} with Maven (only once) ...")
         with _kept_as(folder, _has_jacoco) as ready:
             for name, artifact in _OF_JACOCO.items():
                 chosen = f"-Dartifact=org.jacoco:{artifact.format(JACOCO)}"
@@ -108,7 +108,9 @@ def jacoco(tell: Tell = lambda line: None) -> tuple[Path, Path]:
                 (found,) = ready.glob(f"org.jacoco.{name}-*.jar")
                 found.rename(ready / f"{name}.jar")
     if not _has_jacoco(folder):
-        raise CommandError(f"JaCoCo cannot be kept in {folder.parent}; name another folder by {VARIABLE}", Exit.OUTPUT)
+        raise CommandError(
+            f"cannot store JaCoCo in {folder.parent}; choose another folder with {VARIABLE}", Exit.OUTPUT
+        )
     return folder / "agent.jar", folder / "cli.jar"
 
 
@@ -121,7 +123,7 @@ def known_version(version: str) -> str:
     found = re.fullmatch(r"(\d+\.\d+)\.\d+", version, re.ASCII)
     if found is None or found[1] not in MOVED:
         known = ", ".join(f"{x}.x" for x in MOVED)
-        raise CommandError(f"the harness has no sources for Kafka {version!r}; choose one of {known}", Exit.UNKNOWN)
+        raise CommandError(f"the harness does not support Kafka {version!r}; choose one of {known}", Exit.UNKNOWN)
     return version
 
 
@@ -133,7 +135,7 @@ def java() -> str:
 def _tool(name: str, own: Path | None = None) -> str:
     found = str(own) if own is not None and own.is_file() else shutil.which(name)
     if found is None:
-        raise CommandError(f"{name} cannot be run here; {INSTALL}", Exit.OUTPUT)
+        raise CommandError(f"{name} not found; {INSTALL}", Exit.OUTPUT)
     return found
 
 
@@ -203,7 +205,7 @@ def _build(version: str, profile: str, folder: Path) -> None:
             shutil.copy(project / "target" / "classpath.txt", ready / "classpath.txt")
     if not _is_whole(folder):
         raise CommandError(
-            f"the harness cannot be kept in {folder.parent}; name another folder by {VARIABLE}", Exit.OUTPUT
+            f"cannot store the harness in {folder.parent}; choose another folder with {VARIABLE}", Exit.OUTPUT
         )
 
 
@@ -244,7 +246,7 @@ def _kept_as(folder: Path, is_whole: Callable[[Path], bool]) -> Iterator[Path]:
 def _reason(output: str) -> str:
     """The first error that Maven reports, with a hint if Maven could not fetch an artifact."""
     lines = [line.removeprefix("[ERROR]").strip() for line in output.splitlines() if line.startswith("[ERROR]")]
-    first = next((line for line in lines if line), "it says nothing")
+    first = next((line for line in lines if line), "it printed nothing")
     offline = any(word in output for word in ("Could not transfer", "Unknown host", "could not be resolved"))
     hint = f"; {CENTRAL}" if offline else ""
     return f"{first[:300]}{hint}"

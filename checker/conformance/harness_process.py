@@ -138,7 +138,7 @@ class Harness:
         finally:
             watch.cancel()
         if not line:
-            raise CommandError(f"the harness has stopped: {self._last_words()}", Exit.OUTPUT)
+            raise CommandError(f"the harness stopped: {self._last_words()}", Exit.OUTPUT)
         answer: dict[str, Any] = json.loads(line)
         if "fatal" in answer:
             raise HarnessFault(answer["fatal"], answer["trace"])
@@ -147,7 +147,7 @@ class Harness:
     def _last_words(self) -> str:
         self.errors.seek(0)
         lines = self.errors.read().decode(errors="replace").split("\n")
-        return next((line.strip() for line in lines if line.strip()), "it says nothing")[:300]
+        return next((line.strip() for line in lines if line.strip()), "it printed nothing")[:300]
 
     def close(self) -> None:
         with suppress(OSError, ValueError):

@@ -103,18 +103,18 @@ def _moved(model: Any, driven: Driven) -> bool:
     if not any(x.action == MOVE and x.to_json()["b"] == follower for x in before):
         return False
     if driven.difference.refused is not None:
-        return driven.difference.refused == "the fetch is not noted at all"
+        return driven.difference.refused == "the fetch is not recorded at all"
     return all(name.startswith(("answer[", "caught_up[")) for name in _parts(driven))
 
 
 KNOWN: Final[Mapping[str, Callable[[Any, Driven], bool]]] = {
-    "Kafka: an ELR that was cleared stays in an index": _cleared_elr,
+    "Kafka: a cleared ELR stays in an index": _cleared_elr,
     "Kafka: an election that elects nobody completes a reassignment": _completed,
-    "the model, the last known leader Kafka: a cancelled reassignment that leaves nobody in the ISR": _reverted,
+    "Kafka and the model: a cancelled reassignment that leaves nobody in the ISR": _reverted,
     "the model: the ISR of a cancelled reassignment that is not active": _idle_isr,
     "the model: the directory of a replica that is added again": _added_again,
     "the model: a broker that is shut down before it has loaded its logs": _unloaded,
-    "the model: which epoch a follower names whose log was moved": _moved,
+    "the model: the epoch sent by a follower whose log was moved": _moved,
 }
 
 

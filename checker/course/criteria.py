@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from isrcheck.checker.results.errors import CommandError
 from isrcheck.checker.results.result import Exit, InvariantResult, PropertyResult, Result
+from isrcheck.checker.results.text_layout import plural
 from isrcheck.model.language.setting_constraints import said
 from isrcheck.model.language.settings import BARE
 
@@ -37,7 +38,9 @@ class Criterion:
 def require_meaning(result: Result) -> None:
     """Raises `CommandError` (exit code 75) if an evaluation failed in some state, because then there is no verdict."""
     if (failure := result.evaluation) is not None:
-        raise CommandError(f"{failure.where}: {failure.what}, after {failure.trace.length} states", Exit.EVALUATION)
+        raise CommandError(
+            f"{failure.where}: {failure.what}, after {plural(failure.trace.length, 'state')}", Exit.EVALUATION
+        )
 
 
 def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> list[str]:
@@ -50,7 +53,7 @@ def unheld(result: Result, goals: tuple[str, ...], fires: tuple[str, ...]) -> li
     if found:
         return found
     if result.verdict != "holds":
-        return [f"the search did not come to its end: {result.reason}"]
+        return [f"the search did not finish: {result.reason}"]
     never = {*result.actions_never_fired, *result.actions_without_instance}
     unreached = {*result.goals_never_reached, *result.goals_switched_off}
     dull = [f"goal {name} is never reached" for name in goals if name in unreached]
@@ -63,11 +66,11 @@ def unbroken(result: Result, invariants: tuple[str, ...]) -> list[str]:
     for name in invariants:
         outcome = result.invariants[name]
         if outcome.verdict == "holds":
-            lines.append(f"{name} holds there, in all of {result.distinct:,} states")
+            lines.append(f"{name} holds there, in all {result.distinct:,} states")
         elif outcome.verdict == "incomplete":
-            lines.append(f"{name}: the search did not come to its end: {result.reason}")
+            lines.append(f"{name}: the search did not finish: {result.reason}")
         elif outcome.trace is not None and outcome.trace.length == 1:
-            lines.append(f"{name} is false before anything happens: it says which model this is, not what went wrong")
+            lines.append(f"{name} is already false in the initial state: it describes the model, not the failure")
     return lines
 
 
@@ -91,5 +94,5 @@ def _results(result: Result) -> dict[str, InvariantResult | PropertyResult]:
 
 def _broken(name: str, outcome: InvariantResult | PropertyResult) -> str:
     if outcome.trace is None:
-        return f"{name} is not decided: the search did not come to its end"
-    return f"{name} is violated in {outcome.trace.length} states: {outcome.sentence}"
+        return f"{name} is not decided: the search did not finish"
+    return f"{name} is violated in {plural(outcome.trace.length, 'state')}: {outcome.sentence}"

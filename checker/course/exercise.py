@@ -128,7 +128,7 @@ def read(folder: Path) -> Exercise:
 
 def _lists(data: Any) -> dict[str, Any]:
     if not isinstance(data, dict):
-        raise TypeError(f"{data!r} is no table of keys and values")
+        raise TypeError(f"{data!r} is not a table")
     return {name: tuple(x) if isinstance(x, list) else x for name, x in data.items()}
 
 
@@ -140,7 +140,7 @@ def _require_sense(path: Path, made: Exercise) -> None:
     if made.kind not in KINDS:
         raise DamagedExercise(f"{path}: kind is {made.kind!r}; {nearest(str(made.kind), KINDS)}")
     if (made.kind == "scenario") != (made.pair is not None) or (made.pair is None) != bool(made.asks and made.gap):
-        raise DamagedExercise(f"{path}: a scenario has [pair]; a guard, or an invariant, has gap and [[asks]]")
+        raise DamagedExercise(f"{path}: a scenario needs [pair]; a guard or an invariant needs gap and [[asks]]")
     for ask in made.asks:
         if ask.expect not in ("holds", "violated") or not ask.invariants:
             raise DamagedExercise(f'{path}: {ask.title}: write expect = "holds" or "violated", and invariants')
@@ -154,10 +154,10 @@ def write_start(exercise: Exercise, target: Path) -> list[Path]:
     """
     if target.exists() or target.is_symlink():
         raise CommandError(
-            f"{target} is there already; name another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT
+            f"{target} already exists; choose another {'folder' if exercise.pair else 'file'}", Exit.OUTPUT
         )
     if exercise.pair is None and (target.suffix != ".py" or not target.stem.isidentifier()):
-        raise UnknownName(f"{str(target)!r} is no name of a Python file; write my_answer.py")
+        raise UnknownName(f"{str(target)!r} is not a Python file name; write my_answer.py")
     written = []
     for place, text in exercise.starts().items():
         path = target / place if place else target

@@ -49,17 +49,19 @@ def changed(start: str, answer: str, file: str, gap: tuple[str, ...], models: di
     others = [
         x for x in after if (x.inside, x.text) not in kept and not (_is_beside(x, models) and x.place not in taken)
     ]
-    changes = [f"{file}:{x.line}: {x.name or 'this'} is not as in the starting file" for x in others]
+    changes = [f"{file}:{x.line}: {x.name or 'this'} differs from the starting file" for x in others]
     there, named = {(x.inside, x.text) for x in after}, {x.place for x in after}
     gone = [x for x in before if (x.inside, x.text) not in there and not x.is_import and x.place not in named]
-    return changes + [f"{file}: {x.name or x.text} of the starting file is missing" for x in gone]
+    return changes + [f"{file}: {x.name or x.text} from the starting file is missing" for x in gone]
 
 
 def assigning(answer: str, file: str) -> list[str]:
     """Messages about conditions that change their arguments. Conditions may only read their arguments."""
     tree = _tree(answer, file)
     functions = [x for x in ast.walk(tree) if isinstance(x, ast.FunctionDef) and not x.decorator_list]
-    return [f"{file}:{line}: {x.name} is a condition, and assigns" for x in functions for line in _assignments(x)]
+    return [
+        f"{file}:{line}: {x.name} is a condition and must not assign" for x in functions for line in _assignments(x)
+    ]
 
 
 def _assignments(function: ast.FunctionDef) -> list[int]:
@@ -85,7 +87,7 @@ def _tree(text: str, file: str) -> ast.Module:
     try:
         return ast.parse(text)
     except SyntaxError as error:
-        raise ModelError(f"{file}:{error.lineno}: {error.msg}; correct the syntax") from None
+        raise ModelError(f"{file}:{error.lineno}: {error.msg}; fix the syntax") from None
 
 
 def _is_beside(part: Part, models: dict[str, type[Model]]) -> bool:

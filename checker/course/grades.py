@@ -57,7 +57,7 @@ def grade(exercise: Exercise, answer: Path) -> Grade:
         return Grade(exercise, tuple(paired(exercise.pair, answer)))
     if not str(answer).endswith(".py"):
         how = f"isrcheck course grade {exercise.name} --start my_answer.py"
-        raise UnknownName(f"{answer} is no Python file; begin with: {how}")
+        raise UnknownName(f"{answer} is not a Python file; start with: {how}")
     gap = _gap_alone(exercise, answer)
     # If an answer changes more than the gap, its checks say nothing about the exercise, so they are left out.
     asked = [check_answer(ask, answer) for ask in exercise.asks] if gap.passed else []
@@ -69,8 +69,8 @@ def _gap_alone(exercise: Exercise, answer: Path) -> Criterion:
     start, text = exercise.starts()[""], answer.read_text(encoding="utf-8")
     others = changed(start, text, answer.name, exercise.gap, models)
     others += assigning(text, answer.name)
-    remedy = f"begin again with: isrcheck course grade {exercise.name} --start FILE"
-    title = f"only {' and '.join(exercise.gap)} and helpers of it are written"
+    remedy = f"start again with: isrcheck course grade {exercise.name} --start FILE"
+    title = f"only {' and '.join(exercise.gap)} and its helpers were added"
     return Criterion(title, not others, tuple(others) + ((remedy,) if others else ()))
 
 

@@ -29,7 +29,7 @@ def paired(pair: Pair, answer: Path) -> Iterator[Criterion]:
     """
     question, fixed_version = read(answer / QUESTION, answer), read(answer / CONTROL, answer)
     about = [*_other_subject(pair, question, QUESTION), *_other_subject(pair, fixed_version, CONTROL)]
-    yield Criterion(f"both ask whether {pair.invariant} holds of {pair.model}", not about, tuple(about))
+    yield Criterion(f"both check {pair.invariant} on {pair.model}", not about, tuple(about))
     if about:
         return
     cls = load_model_class(pair.model).cls
@@ -49,7 +49,7 @@ def _other_subject(pair: Pair, scenario: Scenario, place: str) -> Iterator[str]:
     if scenario.invariants != (pair.invariant,):
         yield f'{place}: write invariants = ["{pair.invariant}"]'
     if scenario.liveness or scenario.deadlock:
-        yield f"{place}: liveness and deadlock are not asked here; take them away"
+        yield f"{place}: liveness and deadlock are not checked here; remove them"
     if scenario.expect != expected:
         yield f'{place}: expect is "{scenario.expect}"; write "{expected}"'
 
@@ -73,8 +73,8 @@ def _differ(cls: type[Model], one: Model, other: Model) -> Criterion:
     values = ", ".join(f"{name} ({said(one.settings[name])}, {said(other.settings[name])})" for name in names)
     why = [] if len(names) == 1 else [f"{values or 'no setting'} differ" if names else "no setting differs"]
     if len(names) == 1 and cls.declared_settings()[names[0]].bound is not None:
-        why = [f"{names[0]} is a bound of the search: with less of it less happens; change a rule of the protocol"]
-    title = "they differ in one setting alone, a rule of the protocol" + ("" if why else f": {values}")
+        why = [f"{names[0]} is a bound, which only limits the search; change a protocol setting instead"]
+    title = "they differ in exactly one setting, a rule of the protocol" + ("" if why else f": {values}")
     return Criterion(title, not why, tuple(why))
 
 
@@ -84,16 +84,16 @@ def _question(pair: Pair, scenario: Scenario) -> Criterion:
     trace = result.invariants[pair.invariant].trace
     done = {step.label.action for step in trace.steps if step.label is not None} if trace is not None else set()
     if not why:
-        why = [f"its shortest trace is another story: action {x} is not in it" for x in pair.steps if x not in done]
+        why = [f"its shortest trace is a different one: it lacks action {x}" for x in pair.steps if x not in done]
     return Criterion(
-        "the question is violated, by the story that was told", not why, tuple(why), shortest(result), shown
+        "the question is violated, by the described sequence of events", not why, tuple(why), shortest(result), shown
     )
 
 
 def _fixed_version(pair: Pair, scenario: Scenario) -> Criterion:
     result, shown = _checked(pair, scenario)
     why = unheld(result, pair.goals, pair.fires)
-    return Criterion("its control holds, and much happens in it", not why, tuple(why), shortest(result), shown)
+    return Criterion("its control holds, and is not trivial", not why, tuple(why), shortest(result), shown)
 
 
 def _checked(pair: Pair, scenario: Scenario) -> tuple[Result, str]:

@@ -68,7 +68,9 @@ class Dataset:
         """
         storage = Storage(root)
         if storage.exists(HEADER):
-            raise FileExistsError(f"{root} holds a dataset already; go on with --resume {root}, or name another folder")
+            raise FileExistsError(
+                f"{root} already contains a dataset; continue with --resume {root}, or choose another folder"
+            )
         _require_empty(storage)
         lock = WriteLock(storage)
         try:
@@ -145,8 +147,8 @@ class Dataset:
         for name, there in zip(wanted, found, strict=True):
             if name != f"manifests/{there}":
                 raise DatasetRefused(
-                    f"{self.root}/{name} is missing, though levels after it are there; put it back, or begin anew with "
-                    "--checkpoint in another folder; nothing was changed"
+                    f"{self.root}/{name} is missing, but later levels exist; restore it, or start over "
+                    "with --checkpoint in another folder; nothing was changed"
                 )
         return wanted
 
@@ -215,7 +217,7 @@ class Dataset:
         self._require_lock().require()
         name = manifest_name(level.number)
         if self.storage.exists(name):
-            raise DatasetRefused(f"another search has written {self.root}/{name}; this one stops")
+            raise DatasetRefused(f"another search has written {self.root}/{name}; stopping")
         # Not indented, because a manifest that names thousands of files has megabytes.
         content = self.storage.write_json(name, manifests.written(level, self._last), indent=None)
         before = self._runs()
@@ -228,7 +230,7 @@ class Dataset:
 
     def _require_lock(self) -> WriteLock:
         if self._lock is None:
-            raise DatasetRefused(f"{self.root} is open to be read only")
+            raise DatasetRefused(f"{self.root} is open for reading only")
         return self._lock
 
     def _tidy(self) -> None:
@@ -252,17 +254,19 @@ class Dataset:
 
 def _require_empty(storage: Storage) -> None:
     if any(not name.startswith(".") for name in storage.names("")):
-        raise FileExistsError(f"{storage.root} is not empty; name a new folder for the dataset")
+        raise FileExistsError(f"{storage.root} is not empty; choose a new folder for the dataset")
 
 
 def _missing(root: str, path: str) -> str:
-    return f"{root}/{path} is missing or damaged; nothing was changed; begin anew with --checkpoint in another folder"
+    return f"{root}/{path} is missing or damaged; nothing was changed; start over with --checkpoint in another folder"
 
 
 def _header(storage: Storage) -> dict[str, Any]:
     root = storage.root
     if not storage.exists(HEADER):
-        raise DatasetRefused(f"{root} holds no dataset: there is no {HEADER}; name the folder given to --checkpoint")
+        raise DatasetRefused(
+            f"{root} does not contain a dataset (no {HEADER}); use the folder that was given to --checkpoint"
+        )
     try:
         header = json.loads(storage.read(HEADER))
     except ValueError as error:
@@ -271,6 +275,6 @@ def _header(storage: Storage) -> dict[str, Any]:
         raise DatasetRefused(f"{root}/{HEADER} is not the header of a dataset")
     if header["format"] != FORMAT:
         raise DatasetRefused(
-            f"{root} has version {header['format']!r} of the dataset format; this program knows version {FORMAT}"
+            f"{root} has version {header['format']!r} of the dataset format, but this isrcheck reads version {FORMAT}"
         )
     return header

@@ -180,9 +180,9 @@ def _violated(data: dict[str, Any]) -> dict[str, int]:
 
 def text(data: dict[str, Any]) -> list[str]:
     """The lines of a summary, as tables."""
-    state = "explored to the end" if data["explored_to_the_end"] else "not explored to the end"
+    state = "explored completely" if data["explored_to_the_end"] else "not explored completely"
     lines = [f"{data['model']}: {number(data['distinct'])} states, {len(data['levels'])} levels, {state}"]
-    lines += ["", "Levels (states, generated, outside the constraints, least and greatest out-degree)"]
+    lines += ["", "Levels (states, generated, outside the constraints, min and max out-degree)"]
     keys = ("level", "states", "generated", "rejected", "least_degree", "greatest_degree")
     lines += columns((["" if r[k] is None else number(r[k]) for k in keys] for r in data["levels"]), right=range(6))
     lines += ["", "Actions (instances, first level)"]
@@ -219,10 +219,10 @@ def _difference(data: dict[str, Any]) -> list[str]:
         total = sum(found["levels"].values())
         lines += ["", f"Only in {found['dataset']}: {number(total)} states (level, states)"]
         if not data["explored_to_the_end"][whole_other]:
-            lines.append("  the other one was not explored to the end: it may have them all the same")
+            lines.append("  the other dataset was not explored completely: it may lack them only for that reason")
         lines += columns(((k, number(n)) for k, n in found["levels"].items()), right=(0, 1))
         if found["actions"]:
-            lines += ["  reached from states of both by (action, states)"]
+            lines += ["  reached from states in both by (action, states)"]
             lines += columns(((name, number(n)) for name, n in found["actions"].items()), indent="    ", right=(1,))
         lines += [f"  violated: {name}, first at level {level}" for name, level in found["violated"].items()]
     return lines
@@ -247,8 +247,8 @@ def panels(data: dict[str, Any]) -> list[Panel]:
     labels = [str(row["level"]) for row in data["levels"]]
     expanded = labels[: max(map(len, data["actions"].values()), default=0)]
     found = [
-        Panel("states of each level", labels, {"states": [row["states"] for row in data["levels"]]}),
-        Panel("instances enabled in each level", expanded, {n: x for n, x in data["actions"].items() if any(x)}),
+        Panel("states per level", labels, {"states": [row["states"] for row in data["levels"]]}),
+        Panel("enabled actions per level", expanded, {n: x for n, x in data["actions"].items() if any(x)}),
     ]
     if "out_degree" in data:
         degrees = _summed(data["out_degree"], "degree")

@@ -52,20 +52,20 @@ def require_same(root: str, found: dict[str, Any], wanted: dict[str, Any]) -> No
     for key, words in (("model", "model"), ("settings", "settings")):
         if found.get(key) != wanted[key]:
             raise DatasetRefused(
-                f"{root} is of {words} {found.get(key)}, not {wanted[key]}; ask the same, or begin anew"
+                f"{root} was made for {words} {found.get(key)}, not {wanted[key]}; use the same options, or start over"
             )
     if found.get("invariants") != wanted["invariants"]:
         raise DatasetRefused(
-            f"{root} was explored for the invariants {_listed(found)}, not {_listed(wanted)}; "
-            "name the same with --invariant, or begin anew"
+            f"{root} was explored for the invariants {_listed(found)}, not {_listed(wanted)}; use the "
+            "same --invariant, or start over"
         )
     if found.get("transitions_kept") != wanted["transitions_kept"]:
-        kept = "keeps" if found.get("transitions_kept") else "does not keep"
-        raise DatasetRefused(f"{root} {kept} transitions; say the same with --transitions, or begin anew")
+        kept = "stores" if found.get("transitions_kept") else "does not store"
+        raise DatasetRefused(f"{root} {kept} transitions; use the same --transitions, or start over")
     if found != wanted:
         raise DatasetRefused(
-            f"{root} was explored with another kernel ({str(found.get('kernel'))[:12]}, now {wanted['kernel'][:12]}): "
-            "the model has changed, or isrcheck has; begin anew with --checkpoint"
+            f"{root} was explored with another kernel ({str(found.get('kernel'))[:12]}, now "
+            f"{wanted['kernel'][:12]}): the model or isrcheck has changed; start over with --checkpoint"
         )
 
 
@@ -93,11 +93,11 @@ def reload_model(dataset: Dataset, model: str | None) -> ReloadedModel:
     header, root = dataset.header, dataset.root
     name = header.get("model")
     if model is None and name not in model_names():
-        raise DatasetRefused(f"{root} is of a model that does not ship ({name!r}); name its file with --model")
+        raise DatasetRefused(f"{root} is for a model that is not shipped ({name!r}); use --model to name its file")
     loaded = load_model_class(model or str(name))
     settings, names = header.get("settings"), header.get("invariants")
     if not isinstance(settings, dict) or not isinstance(names, dict):
-        raise DatasetRefused(f"{root}/dataset.json is damaged: settings and invariants are not what they should be")
+        raise DatasetRefused(f"{root}/dataset.json is damaged: it has unexpected settings or invariants")
     with blaming(loaded.source_file):
         instance, chosen = loaded.cls(**settings), loaded.chosen(tuple(names))
         system = trace(instance, chosen)

@@ -81,14 +81,14 @@ def read(content: bytes, number: int, previous: str) -> Level:
         data = json.loads(content)
         seal = data.pop("seal")
         if seal != _seal(data):
-            raise ValueError("it is not what its seal says")
+            raise ValueError("its checksum does not match")
         chained, known = data.pop("previous"), {f.name for f in fields(Level)}
         if set(data) != known:
             raise ValueError(f"fields {sorted(set(data) ^ known)}")
         level = Level(**data)
         whole = level.number == number and chained == previous
         if not whole or sum(entry["rows"] for entry in level.files) != level.distinct:
-            raise ValueError("it does not continue the level before")
+            raise ValueError("it does not continue the previous level")
         _require_entries(level)
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(f"{type(error).__name__} {error}") from None
@@ -103,7 +103,7 @@ def _require_entries(level: Level) -> None:
     """Raises `ValueError` if the entry for a file has wrong fields or a wrong path."""
     for entry in (*level.files, *level.runs):
         if set(entry) != ENTRY or not STATES.fullmatch(entry["path"]):
-            raise ValueError(f"{str(entry)[:200]} describes no file of states")
+            raise ValueError(f"{str(entry)[:200]} does not describe a states file")
     for entry in level.transitions:
         if set(entry) != STEPS or not TRANSITIONS.fullmatch(entry["path"]):
-            raise ValueError(f"{str(entry)[:200]} describes no file of transitions")
+            raise ValueError(f"{str(entry)[:200]} does not describe a transitions file")

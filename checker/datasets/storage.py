@@ -37,9 +37,9 @@ KNOWN: Final = ("abfs", "abfss", "file", "gcs", "gs", "hdfs", "s3", "viewfs")
 AT_ONCE: Final = 32
 """The greatest number of files that are removed at the same time."""
 ELSEWHERE: Final = {
-    "dbfs": "name it as /dbfs/..., where driver and executors see it as a folder",
-    "wasb": "name it with abfs://",
-    "wasbs": "name it with abfss://",
+    "dbfs": "use the path /dbfs/..., which the driver and the executors see as a folder",
+    "wasb": "use abfs://",
+    "wasbs": "use abfss://",
 }
 
 
@@ -141,8 +141,8 @@ def root_of(path: str) -> str:
     scheme, rest = path.split(":", 1)
     scheme = ALIASES.get(scheme.lower(), scheme.lower())
     if scheme not in KNOWN:
-        remedy = ELSEWHERE.get(scheme, f"the schemes are {', '.join(KNOWN)}; or name a folder that all see")
-        raise Unreachable(f"{path} cannot be reached: pyarrow has no {scheme}:; {remedy}")
+        remedy = ELSEWHERE.get(scheme, f"the schemes are {', '.join(KNOWN)}; or use a folder that all machines share")
+        raise Unreachable(f"cannot open {path}: pyarrow does not support {scheme}:// paths; {remedy}")
     place, mark, query = rest.partition("?")
     return f"{scheme}:{place.rstrip('/')}{mark}{query}"
 
@@ -152,10 +152,10 @@ def _words(root: str, error: Exception) -> str:
     said = " ".join(str(error).split())
     if "libjvm" in said or "libhdfs" in said:
         return (
-            f"{root} cannot be reached: libhdfs or Java's libjvm is not to be found; set ARROW_LIBHDFS_DIR (or "
+            f"cannot open {root}: libhdfs or Java's libjvm was not found; set ARROW_LIBHDFS_DIR (or "
             "HADOOP_HOME), JAVA_HOME and CLASSPATH (hadoop classpath --glob) for driver and executors"
         )
-    return f"{root} cannot be reached: {said[:300]}"
+    return f"cannot open {root}: {said[:300]}"
 
 
 LOCK: Final = ".lock"
@@ -184,7 +184,7 @@ class WriteLock:
         """
         found = _held_by(self._storage)
         if found.get("search") != self._name:
-            raise DatasetRefused(f"another search{_who(found)} has taken {self._storage.root}; this one stops")
+            raise DatasetRefused(f"another search{_who(found)} has taken over {self._storage.root}; stopping")
 
 
 def _locked(storage: Storage) -> Any:
@@ -199,7 +199,8 @@ def _locked(storage: Storage) -> Any:
     except BlockingIOError:
         os.close(file)
         raise DatasetRefused(
-            f"another search{_who(_held_by(storage))} writes to {storage.root}; wait for its end, then --resume it"
+            f"another search{_who(_held_by(storage))} is writing to {storage.root}; wait until it ends, "
+            "then use --resume"
         ) from None
     except OSError:
         # On a file system without locks, only the claim file protects the dataset.

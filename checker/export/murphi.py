@@ -144,7 +144,7 @@ class _Murphi:
             return [], []
         found = spelled([failure], self._spell, self._refer, "f")
         declared, steps = self._named(found)
-        return declared, [*steps, f'  assert !{found.roots[0][0]} "the step has no meaning";']
+        return declared, [*steps, f'  assert !{found.roots[0][0]} "the step is undefined";']
 
     def _stay(self, changed: Sequence[tuple[str, str]]) -> tuple[list[str], list[str]]:
         """The variables and the lines with which a rule undoes its step if the new state is outside the constraints."""

@@ -74,7 +74,7 @@ def spin(
     if violated:
         said = _searched(["-A"], folder, seconds, memory)
     if "Search not completed" in said or TOO_SHORT in said:
-        raise ToolFailed("spin ran out of memory or depth; use smaller settings")
+        raise ToolFailed("spin ran out of memory or search depth; use smaller settings")
     stored = _number(r"(\d+) states, stored", said, "spin")
     transitions = _number(r"(\d+) transitions", said, "spin")
     return ToolResult("spin", _version(version), stored - 1, transitions - 1, violated)
@@ -129,7 +129,7 @@ def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: b
     try:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
-        raise ToolFailed(f"{Path(command[0]).name} did not end within {seconds:g} s; use smaller settings") from None
+        raise ToolFailed(f"{Path(command[0]).name} did not finish within {seconds:g} s; use smaller settings") from None
     if done.returncode < 0 or (done.returncode != 0 and not failing):
         said = (done.stderr or done.stdout).strip().splitlines()
         raise ToolFailed(f"{Path(command[0]).name} failed: {said[-1] if said else f'exit code {done.returncode}'}")
@@ -139,7 +139,7 @@ def _run(command: Sequence[str], folder: Path, seconds: float | None, failing: b
 def _number(pattern: str, text: str, tool: str) -> int:
     found = re.findall(pattern, text)  # Rumur's progress lines have the same form; the last match counts
     if not found:
-        raise ToolFailed(f"{tool} printed something unexpected: {' '.join(text.split())[-200:]}")
+        raise ToolFailed(f"{tool} printed unexpected output: {' '.join(text.split())[-200:]}")
     return int(found[-1])
 
 

@@ -59,8 +59,8 @@ class _Promela:
         lines = [
             "/*",
             *(f" * {line}" for line in heading(self.system)),
-            " * Translate it with spin -o1 -o2 -o3 -a, or variables that nothing reads are hidden.",
-            " * Spin stores one state more than isrcheck: the one in which no initial state is chosen yet.",
+            " * Translate with spin -o1 -o2 -o3 -a; otherwise Spin hides variables that nothing reads.",
+            " * Spin stores one state more than isrcheck: the state before an initial state is chosen.",
             " */",
             *(self._declared(leaf) for leaf in self.system.leaves),
             "",

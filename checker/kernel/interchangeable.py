@@ -127,11 +127,11 @@ def why_distinguishable(symmetry: Symmetry) -> str:
     """A text that says why no two members are interchangeable. Requires that `symmetry.classes()` is empty."""
     several = [member.of for member in symmetry.members if member.number == 1]
     if not several:
-        return "the model has no two brokers"
+        return "the model has fewer than two brokers"
     *first, last = _shortened(symmetry.differences(Member(several[0], 0), Member(several[0], 1)))
     by = f"{', '.join(first)} and {last}" if first else last
-    others = "" if len(symmetry.members) == 2 else ", and no other two are alike either"
-    return f"{several[0]}s 0 and 1 are told apart by {by}{others}"
+    others = "" if len(symmetry.members) == 2 else ", and no other two are interchangeable"
+    return f"{several[0]}s 0 and 1 are distinguished by {by}{others}"
 
 
 def _shortened(names: tuple[str, ...]) -> list[str]:

@@ -267,7 +267,7 @@ def _kind(argument: Any) -> Kind:
             raise TypeError("an array of a loop must be contiguous, aligned, writable and in native byte order")
         return f"{argument.dtype.str}[{argument.ndim}]"
     if not isinstance(argument, tuple):
-        raise TypeError(f"no argument of a loop: {type(argument)}")
+        raise TypeError(f"invalid argument of a loop: {type(argument)}")
     return tuple(map(_kind, argument))
 
 

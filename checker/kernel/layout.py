@@ -43,14 +43,14 @@ def require_fitting(roots: Iterable[Expression]) -> None:
             continue
         seen.add(node)
         if node.low < -LARGEST or node.high > LARGEST:
-            raise ValueError(f"{node!r} can reach {node.low}..{node.high}, more than 63 bits hold")
+            raise ValueError(f"{node!r} can reach {node.low}..{node.high}, more than fits in 63 bits")
         stack.extend(node.arguments)
 
 
 def require_in_set(broker: Expression) -> None:
     """Raises `ValueError` unless every value of `broker` is -1 (no broker) or one of the 62 brokers of a set."""
     if broker.low < -1 or broker.high > 61:
-        raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit a set of 62")
+        raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit into a set of 62")
 
 
 Integers = npt.NDArray[np.int64]

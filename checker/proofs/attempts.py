@@ -101,7 +101,8 @@ def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
         for name in history:
             if name in own:
                 raise ModelError(
-                    f"proof {proof.name()}: history variable {name!r} is a variable of the model; choose another name"
+                    f"proof {proof.name()}: history variable {name!r} is also a variable of the model; "
+                    "choose another name"
                 )
         return {**own, **history}
 
@@ -131,7 +132,7 @@ def _recording(
         for recorder in recorders:
             recorded = recorded_values(own, recorder, s._reader(), given)
             for name in recorded.keys() & values.keys():
-                raise ModelError(f"{line_of(recorder)}: two recorders give {name!r} for one action; give it in one")
+                raise ModelError(f"{line_of(recorder)}: two recorders set {name!r} for the same action; use only one")
             values |= recorded
         for name, value in values.items():
             setattr(s, name, value)
@@ -146,15 +147,15 @@ def differences(plain: TransitionSystem, remembering: TransitionSystem) -> list[
     identity, because equal expressions are the same object.
     """
     own = len(plain.leaves)
-    found = [] if remembering.leaves[:own] == plain.leaves else ["the variables of the model are others"]
+    found = [] if remembering.leaves[:own] == plain.leaves else ["it changes the variables of the model"]
     if {state[:own] for state in remembering.initial} != set(plain.initial):
-        found.append("the initial states are others")
+        found.append("it changes the initial states")
     if [t.label for t in plain.transitions] != [t.label for t in remembering.transitions]:
-        return [*found, "the instances of actions are others"]
+        return [*found, "it changes the action instances"]
     for bare, full in zip(plain.transitions, remembering.transitions, strict=True):
         kept = {leaf: node for leaf, node in full.updates.items() if leaf < own}
         if bare.guard is not full.guard or kept != dict(bare.updates):
-            found.append(f"{bare.label} does something else")
+            found.append(f"it changes {bare.label}")
     return found
 
 

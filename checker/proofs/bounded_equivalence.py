@@ -51,7 +51,7 @@ class BoundedEquivalence:
         for label in self._labels():
             if not self._agree(traced.get(str(label)), label, watch):
                 found.append(f"{label} differs")
-        return found + [f"{name} says something else" for name in self._statements(watch)]
+        return found + [f"{name} differs" for name in self._statements(watch)]
 
     # --- states -----------------------------------------------------------------------------------------------------
 

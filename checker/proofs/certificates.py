@@ -203,7 +203,7 @@ def verify(
     """
     manifest = _manifest(folder)
     question = _question(manifest, model, proof)
-    tell("writing the obligations again")
+    tell("generating the obligations again")
     texts = _compared(folder, manifest, question)
     found = Verified(str(folder), {**manifest, "model": question.model}, len(texts), versions=solvers())
     with Watch(limits) as watch:
@@ -237,19 +237,19 @@ def _manifest(folder: Path) -> dict[str, Any]:
         raise DamagedFile("it is not a folder")
     path = folder / MANIFEST
     if not path.is_file():
-        raise DamagedFile(f"it has no {MANIFEST}: it is no certificate")
+        raise DamagedFile(f"it has no {MANIFEST}, so it is not a certificate")
     data = parsed(_content(path))
     shape: dict[str, Any] = {
         "model": str, "settings": dict, "proof": str, "targets": dict, "form": str, "stages": dict,
         "dropped": list, "solvers": dict, "obligations": list, "lemmas": dict, "history": list,
     }  # fmt: skip
     if not isinstance(data, dict) or data.get("kind") != KIND:
-        raise DamagedFile(f"{MANIFEST} is not that of a certificate")
+        raise DamagedFile(f"{MANIFEST} is not the manifest of a certificate")
     if data.get("format") != FORMAT or isinstance(data["format"], bool):
         raise DamagedFile(f"its format is {data.get('format')!r}; this isrcheck reads format {FORMAT}")
     for key, kind in shape.items():
         if not isinstance(data.get(key), kind):
-            raise DamagedFile(f"{MANIFEST}: {key} is missing or of another type")
+            raise DamagedFile(f"{MANIFEST}: {key} is missing or has the wrong type")
     if data["form"] not in ("bit-vectors", "unbounded") or not _stages(data["stages"]):
         raise DamagedFile(f"{MANIFEST}: form or stages have values that this isrcheck does not know")
     return data
@@ -270,13 +270,17 @@ def _content(path: Path) -> bytes:
 def _question(manifest: dict[str, Any], model: str | None, proof: str | None) -> Question:
     """The question of a certificate. Code that is not shipped runs only if the caller names it."""
     if model is None and manifest["model"] not in model_names():
-        raise DamagedFile(f"it is of model {manifest['model']!r}, which is not a shipped one; give --model my_model.py")
+        raise DamagedFile(
+            f"it was made with model {manifest['model']!r}, which is not a shipped one; use --model my_model.py"
+        )
     if proof is None and manifest["proof"] not in shipped():
-        raise DamagedFile(f"it is of proof {manifest['proof']!r}, which is not a shipped one; give --proof my_proof.py")
+        raise DamagedFile(
+            f"it was made with proof {manifest['proof']!r}, which is not a shipped one; use --proof my_proof.py"
+        )
     if (model or manifest["model"]) != manifest["model"] and manifest["model"] in model_names():
-        raise DamagedFile(f"it is of model {manifest['model']}, not of {model}")
+        raise DamagedFile(f"it is for model {manifest['model']}, not {model}")
     if (proof or manifest["proof"]) != manifest["proof"] and manifest["proof"] in shipped():
-        raise DamagedFile(f"it is of proof {manifest['proof']}, not of {proof}")
+        raise DamagedFile(f"it is for proof {manifest['proof']}, not {proof}")
     known = load(proof or manifest["proof"]).statements("lemma", "candidate")
     bounds = {n for n, x in manifest["settings"].items() if x == "unbounded" and manifest["form"] == "unbounded"}
     question = Question(
@@ -315,22 +319,26 @@ def _compared(folder: Path, manifest: dict[str, Any], question: Question) -> dic
     for entry in manifest["obligations"]:
         name = entry["file"]
         if entry != {"file": name, "sha256": entry.get("sha256"), "z3": "unsat"}:
-            raise DamagedFile(f"{MANIFEST} does not say of {name} what a certificate says")
+            raise DamagedFile(f"{MANIFEST} has a malformed entry for {name}")
         content = _content(folder / name)
         if entry.get("sha256") != _hash(content):
-            raise DamagedFile(f"{name} was changed: its hash is not that of the manifest")
+            raise DamagedFile(f"{name} was changed: its hash does not match the manifest")
         if content.decode("utf-8", "replace") != expected[name]:
             writer = manifest["solvers"].get("z3")
-            other = f"; it was written with z3 {writer}, this is {solvers()['z3']}" if writer != solvers()["z3"] else ""
-            raise DamagedFile(f"{name} is not the obligation that model and proof give{other}")
+            other = (
+                f"; it was written with z3 {writer}, but this is z3 {solvers()['z3']}"
+                if writer != solvers()["z3"]
+                else ""
+            )
+            raise DamagedFile(f"{name} is not the obligation of this model and proof{other}")
     labels = {text.partition("\n")[0].partition(": ")[2] for text in expected.values()}
     if set(manifest["stages"]) - labels or set(manifest["solvers"]) != {"z3"}:
-        raise DamagedFile(f"{MANIFEST}: stages or solvers are not those of this proof")
+        raise DamagedFile(f"{MANIFEST}: stages or solvers do not match this proof")
     # The user's files may have moved since the certificate was written, so the names of model and proof may differ.
     said = {**_said(question), "model": manifest["model"], "proof": manifest["proof"]}
     for key in sorted({*said, *manifest} - {"solvers", "obligations"}):
         if key not in said or manifest.get(key) != said[key]:
-            raise DamagedFile(f"{MANIFEST}: {key} is not what model and proof give")
+            raise DamagedFile(f"{MANIFEST}: {key} does not match this model and proof")
     return expected
 
 

@@ -157,7 +157,7 @@ class _Attempt:
                 return False
             if answer == z3.sat:
                 failing.append(self._failing(path, solver.model(), name))
-        self.tell("are the states before reachable?")
+        self.tell("is the state before the step reachable?")
         failing = with_reachability(self.system, failing)
         self.result.failing = failing
         if failing:
@@ -169,7 +169,7 @@ class _Attempt:
         instances = [self.system.transitions[i].label for i in path.instances(model, self.k + 1)]
         why = of_predicate(self.chosen.get(name))
         shown = counterexample(self.model, self.system, states, [str(x) for x in instances], why)
-        sentence = self.result.targets.get(name, "An action or a predicate has no meaning.")
+        sentence = self.result.targets.get(name, "An action or a predicate is undefined.")
         goal = {FAILING: MEANING, MEANINGLESS: PREDICATES}.get(name, name)
         return Failing(instances[-1].action, goal, sentence, (str(instances[-1]),), "false", shown)
 
@@ -177,11 +177,11 @@ class _Attempt:
         reached = [f for f in failing if _is_reachable(f.counterexample) and f.goal in self.chosen]
         if reached:
             self.result.verdict, self.result.exit_code = "violated", Exit.VIOLATED
-            self.result.reason = f"{reached[0].goal} is false in a reachable state"
+            self.result.reason = f"{reached[0].goal} is violated in a reachable state"
             return
         self.result.verdict, self.result.exit_code = "not proved", Exit.DIFFERENCE
         names = ", ".join(dict.fromkeys(f.goal for f in failing))
-        self.result.reason = f"{names} not {self.k}-inductive: that says nothing about reachable states"
+        self.result.reason = f"{names} not {self.k}-inductive, but possibly true in all reachable states"
 
 
 def _is_reachable(found: Counterexample | None) -> bool:

@@ -58,7 +58,7 @@ def trace_of(model: Model, system: TransitionSystem, states: Sequence[tuple[int,
         except EvaluationError:
             reached = after
         if reached != after:
-            raise AssertionError(f"the reference semantics does not allow {label} as the solver has it")
+            raise AssertionError(f"the reference semantics does not allow the solver's {label}")
         steps.append(Step(it.labels[number], it.actors[number], after))
     return Trace(tuple(model.domains.items()), tuple(steps))
 

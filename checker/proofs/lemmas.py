@@ -36,7 +36,7 @@ from isrcheck.model.semantics.tracing import sentence_of
 SILENT: Tell = lambda text: None  # noqa: E731
 GOALS = {
     DOMAINS: "After the step every value is in its domain.",
-    MEANING: "Where the action can happen it is defined.",
+    MEANING: "Wherever the action is enabled, it is defined.",
 }
 
 
@@ -126,7 +126,7 @@ class _Run:
         self.result.verdict, self.result.exit_code = "not proved", Exit.DIFFERENCE
         pairs = len(failing)
         doubtful = sum(f.answer == "unknown" for f in failing)
-        doubts = f", of {doubtful} of them the solver does not know" if doubtful else ""
+        doubts = f", {doubtful} of them because the solver gave up" if doubtful else ""
         self.result.reason = f"{pairs} {'goal does' if pairs == 1 else 'goals do'} not follow{doubts}"
 
     def _failing(self, found: list[Open]) -> list[Failing]:
@@ -136,7 +136,7 @@ class _Run:
         shown = [self._one(action, goal, group) for (action, goal), group in grouped.items()]
         if self.bound is None:
             return shown
-        self.tell("are the states before reachable?")
+        self.tell("is the state before the step reachable?")
         return with_reachability(self.bound.system, shown)
 
     def _one(self, action: str, goal: str, group: list[Open]) -> Failing:

@@ -23,8 +23,8 @@ import z3
 from isrcheck.checker.engines.symbolic.solver import GaveUp, Watch
 
 Term = Any
-MEANING: Final = "every step has a meaning"
-PREDICATES: Final = "every predicate has a meaning"
+MEANING: Final = "every step is defined"
+PREDICATES: Final = "every predicate is defined"
 DOMAINS: Final = "values stay in their domains"
 START: Final = "initial"
 TARGET: Final = "targets"

@@ -16,7 +16,7 @@ import z3
 from isrcheck.checker.engines.symbolic.solver import GaveUp
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import FORMAT, Exit, Instance, Trace
-from isrcheck.checker.results.text_layout import number
+from isrcheck.checker.results.text_layout import number, plural
 from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics.transition_system import Predicate, TransitionSystem
 
@@ -38,10 +38,10 @@ class Reachability:
 
     def text(self) -> str:
         if self.length is not None:
-            return f"reachable, in {self.length} states"
+            return f"reachable, in {plural(self.length, 'state')}"
         if self.known:
-            return f"not reachable: all {number(self.distinct)} reachable states were looked at"
-        return f"not known to be reachable: {number(self.distinct)} reachable states are others"
+            return f"unreachable: it is none of the {number(self.distinct)} reachable states"
+        return f"not known to be reachable: it is not among {number(self.distinct)} reachable states"
 
 
 def reachability(
@@ -65,7 +65,7 @@ def _elsewhere(system: TransitionSystem, leaves: tuple[int, ...], name: str) -> 
     is_here = e.and_(
         *(e.eq(e.leaf(leaf), e.constant(leaf.kind, x)) for leaf, x in zip(system.leaves, leaves, strict=True))
     )
-    return Predicate(name, "The state is another one.", e.not_(is_here), e.FALSE)
+    return Predicate(name, "The state is a different one.", e.not_(is_here), e.FALSE)
 
 
 Verdict = Literal["proved", "violated", "not proved", "incomplete"]
@@ -190,14 +190,17 @@ def stopped(result: ProofResult, gave_up: GaveUp, limits: Limits) -> None:
     result.verdict = "incomplete"
     match gave_up.stop:
         case "time":
-            result.exit_code, result.reason = Exit.LIMIT, f"{limits.seconds:g} seconds passed (--max-seconds)"
+            result.exit_code, result.reason = (
+                Exit.LIMIT,
+                (f"time limit of {limits.seconds:g} s reached (--max-seconds)"),
+            )
         case "memory":
             limit = "the memory of this machine" if limits.memory is None else f"{limits.memory} bytes (--max-memory)"
             result.exit_code, result.reason = Exit.LIMIT, f"more memory needed than {limit}"
         case "interrupt":
             result.exit_code, result.reason = Exit.INTERRUPTED, "interrupted"
         case _:
-            result.exit_code, result.reason = Exit.DIFFERENCE, f"the solver does not know: {gave_up.why}"
+            result.exit_code, result.reason = Exit.DIFFERENCE, f"the solver gave up: {gave_up.why}"
 
 
 def unknown(result: ProofResult, solver: Any) -> None:

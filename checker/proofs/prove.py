@@ -51,17 +51,17 @@ def load(spec: str) -> type[Proof]:
     path, _, wanted = spec.partition(":")
     if not path.endswith(".py"):
         if spec not in shipped():
-            raise UnknownName(f"there is no proof {spec!r}; {nearest(spec, shipped())}; or name a file: my_proof.py")
+            raise UnknownName(f"there is no proof {spec!r}; {nearest(spec, shipped())}; or use a file: my_proof.py")
         return shipped()[spec]
     proofs = {cls.__name__: cls for cls in _proofs(run_file(Path(path)))}
     if wanted and wanted not in proofs:
         raise UnknownName(f"{path} has no proof {wanted!r}; {nearest(wanted, proofs)}")
     if not proofs:
         raise ModelError(
-            f"{path}: there is no proof in this file; write a subclass of isrcheck.model.language.proofs.Proof"
+            f"{path}: there is no proof in this file; define a subclass of isrcheck.model.language.proofs.Proof"
         )
     if not wanted and len(proofs) > 1:
-        raise UnknownName(f"{path} has several proofs; name one: {path}:{next(iter(proofs))}")
+        raise UnknownName(f"{path} has several proofs; choose one: {path}:{next(iter(proofs))}")
     return proofs[wanted or next(iter(proofs))]
 
 
@@ -113,14 +113,16 @@ def prove(
     values, tell = dict(instance.settings), stage or (lambda text: None)
     names = None if invariants is None else tuple(invariants)
     if k is not None and (proof is not None or unbounded):
-        raise UnknownName("k asks for plain induction, without lemmas; take proof and unbounded away")
+        raise UnknownName("k means plain induction, without lemmas; remove proof and unbounded")
     if k is not None and k < 1:
-        raise UnknownName(f"k={k} proves nothing; induction needs one state or more: k=1")
+        raise UnknownName(f"k={k} is too small; the smallest value is k=1")
     with blaming(loaded.source_file):
         chosen = None if k is not None else chosen_proof(loaded, proof, names or ())
         if chosen is None:
             if unbounded:
-                raise UnknownName(f"no proof of {loaded.name} ships for these invariants; name one: proof=...")
+                raise UnknownName(
+                    f"there is no shipped proof of {loaded.name} for these invariants; choose one: proof=..."
+                )
             from isrcheck.checker.proofs.induction import induction
 
             return induction(loaded, values, names, k or 1, limits, tell)

@@ -47,19 +47,21 @@ class Conditions:
 def side_conditions(attempt: Attempt, watch: Watch, tell: Callable[[str], None]) -> Conditions:
     found = Conditions()
     small = Bound(attempt, _settings(attempt, SMALL, lowered=attempt.form == "bit-vectors"))
-    tell("comparing the model with history to the model")
+    tell("comparing the model with and without history variables")
     plain = trace(small.plain)
-    found.record("history restricts nothing", differences(plain, small.system), "every step is the model's own")
-    tell("looking at the lemmas in reachable states")
+    found.record(
+        "history variables restrict nothing", differences(plain, small.system), "every step is a step of the model"
+    )
+    tell("checking the lemmas in reachable states")
     _reachable(attempt, small, watch, found)
     if attempt.form == "unbounded":
-        tell("comparing the form for all bounds to the model at some")
+        tell("comparing the unbounded form with the model at some bounds")
         equivalence = Bound(attempt, _settings(attempt, TIED))
         different = BoundedEquivalence(
             equivalence.system, equivalence.model, unbounded(attempt), attempt.stated()
         ).differences(watch)
         where = f"z3, each action at {_shown(equivalence.plain.settings)}"
-        found.record("the unbounded form is the model's", different, where)
+        found.record("the unbounded form matches the model", different, where)
     return found
 
 

@@ -31,29 +31,29 @@ class Capability:
 
 NOT_SYMBOLIC: Final = ("local", "reference", "spark")
 TABLE: Final = (
-    Capability(("local",), "says nothing of what must happen", ("--liveness",), ("liveness",)),
-    Capability(("local",), "has no workers", ("--workers",), ("workers",)),
-    Capability(("local",), "does not count orbits", ("--symmetry",), ("symmetry",)),
-    Capability(("local",), "has no store to choose", ("--store",), ("state_store",), usual="memory"),
-    Capability(("local",), "has no store to choose", ("--store-folder",)),
-    Capability(("local",), "keeps no checkpoints of this kind", ("--checkpoint-every",), ("checkpointing",)),
-    Capability(("local", "spark"), "keeps no levels", ("--checkpoint", "--resume")),
-    Capability(NOT_SYMBOLIC, "enumerates no states", ("--max-states",), ("limits.states",)),
-    Capability(NOT_SYMBOLIC, "enumerates no states", ("--fail-on-vacuity",), ("fail_on_vacuity",)),
-    Capability(("symbolic",), "explores everything", ("--depth",), ("limits.depth",)),
+    Capability(("local",), "cannot check liveness", ("--liveness",), ("liveness",)),
+    Capability(("local",), "does not support workers", ("--workers",), ("workers",)),
+    Capability(("local",), "does not support symmetry reduction", ("--symmetry",), ("symmetry",)),
+    Capability(("local",), "has only one kind of store", ("--store",), ("state_store",), usual="memory"),
+    Capability(("local",), "has only one kind of store", ("--store-folder",)),
+    Capability(("local",), "does not support this kind of checkpoint", ("--checkpoint-every",), ("checkpointing",)),
+    Capability(("local", "spark"), "does not support checkpoints", ("--checkpoint", "--resume")),
+    Capability(NOT_SYMBOLIC, "does not enumerate states", ("--max-states",), ("limits.states",)),
+    Capability(NOT_SYMBOLIC, "does not enumerate states", ("--fail-on-vacuity",), ("fail_on_vacuity",)),
+    Capability(("symbolic",), "always explores all levels", ("--depth",), ("limits.depth",)),
     Capability(
         ("local", "reference", "symbolic"),
-        "has its memory from Spark (--conf spark.executor.memory=8g)",
+        "gets its memory from Spark (--conf spark.executor.memory=8g)",
         ("--max-memory",),
         ("limits.memory",),
     ),
     Capability(
         ("spark",),
-        "runs on no cluster",
+        "does not run on a cluster",
         ("--master", "--partitions", "--spark-threshold", "--conf"),
         ("cluster", "spark"),
     ),
-    Capability(("spark",), "keeps no dataset", ("--transitions",)),
+    Capability(("spark",), "does not write a dataset", ("--transitions",)),
 )
 
 
@@ -88,11 +88,8 @@ def _refusal(engine: str, called: str, given: Callable[[Capability], Iterator[st
     for capability in TABLE:
         names = [] if engine in capability.engines else list(given(capability))
         if names:
-            goes = "go" if len(names) > 1 or names == ["workers"] else "goes"
-            return (
-                f"{called}{engine} {capability.lacking}; {', '.join(names)} {goes} with "
-                f"{called}{capability.of_engines()}"
-            )
+            verb = "require" if len(names) > 1 or names == ["workers"] else "requires"
+            return f"{called}{engine} {capability.lacking}; {', '.join(names)} {verb} {called}{capability.of_engines()}"
     return None
 
 

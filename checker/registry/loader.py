@@ -54,7 +54,7 @@ class LoadedModel:
         """The properties with these names. The name `all` selects all properties that fit the model."""
         wanted = {*names}
         if "all" in wanted and not self.properties:
-            raise UnknownName(f"model {self.name} has no property; mark a function with @leads_to")
+            raise UnknownName(f"model {self.name} has no property; decorate a function with @leads_to")
         every = {*self.properties} if "all" in wanted else set()
         return {name: self._property(name) for name in sorted((wanted - {"all"}) | every)}
 
@@ -63,7 +63,7 @@ class LoadedModel:
             return self.properties[name]
         if name in library_properties():
             raise UnknownName(
-                f"property {name} does not fit model {self.name}; {nearest('', {*self.properties, 'all'})}"
+                f"property {name} does not apply to model {self.name}; {nearest('', {*self.properties, 'all'})}"
             )
         raise UnknownName(f"model {self.name} has no property {name!r}; {nearest(name, {*self.properties, 'all'})}")
 
@@ -113,7 +113,7 @@ class LoadedModel:
                 raise UnknownName(f"invariant {name} needs variables that model {self.name} does not have: {missing}")
             family, setting = needed_family(lacking), needed_setting(lacking)
             if family not in _families(self.cls):
-                raise UnknownName(f"invariant {name} is for the models in model/{family}, which {self.name} is not")
+                raise UnknownName(f"invariant {name} applies only to the models in model/{family}, not to {self.name}")
             value = getattr(self.cls, setting or "", None)
             verb = "fixes" if isinstance(value, (bool, int, str)) else "does not have"
             raise UnknownName(f"invariant {name} is about setting {setting}, which model {self.name} {verb}")
@@ -137,7 +137,7 @@ def load_model_class(spec: str) -> LoadedModel:
         return _from_file(Path(path), wanted)
     cls = _shipped_model(spec)
     if cls is None:
-        raise UnknownName(f"there is no model {spec!r}; {nearest(spec, _shipped())}; or name a file: my_model.py")
+        raise UnknownName(f"there is no model {spec!r}; {nearest(spec, _shipped())}; or use a file: my_model.py")
     module = sys.modules[cls.__module__]
     return LoadedModel(cls, spec, None, fitting(cls, module), properties=fitting_properties(cls, module))
 
@@ -199,8 +199,8 @@ def _require_makeable(cls: type[Model]) -> None:
             raise  # a mistake inside the file
         made = None
     if made is None or "_domains" not in vars(made):
-        remedy = "take it away, or take **settings and call super().__init__(**settings)"
-        raise ModelError(f"{cls.__stands__}: {cls.__name__} has an __init__ of its own (a dataclass has one); {remedy}")
+        remedy = "remove it, or accept **settings and call super().__init__(**settings)"
+        raise ModelError(f"{cls.__stands__}: {cls.__name__} defines __init__ (as a dataclass does); {remedy}")
 
 
 @cache
@@ -298,11 +298,11 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
     module = run_file(path)
     models = {cls.__name__: cls for cls in models_in(module)}
     if not models:
-        raise ModelError(f"{path.name}: there is no model in this file; write a subclass of isrcheck.Model")
+        raise ModelError(f"{path.name}: there is no model in this file; define a subclass of isrcheck.Model")
     if wanted and wanted not in models:
         raise UnknownName(f"{path.name} has no model {wanted!r}; {nearest(wanted, models)}")
     if not wanted and len(models) > 1:
-        raise UnknownName(f"{path.name} has several models; name one: {path.name}:{next(iter(models))}")
+        raise UnknownName(f"{path.name} has several models; choose one: {path.name}:{next(iter(models))}")
     cls = models[wanted or next(iter(models))]
     name = kebab(path.stem) if len(models) == 1 else f"{kebab(path.stem)}:{cls.__name__}"
     with blaming(path):
@@ -401,14 +401,14 @@ class blaming:
             return
         if isinstance(error, SyntaxError):
             name = self.path.name if error.filename is None else Path(error.filename).name  # perhaps of an import
-            raise ModelError(f"{name}:{error.lineno}: {error.msg}; correct the syntax") from error
+            raise ModelError(f"{name}:{error.lineno}: {error.msg}; fix the syntax") from error
         lines, file = [], str(self.path.resolve())
         while traceback is not None:
             if traceback.tb_frame.f_code.co_filename == file:
                 lines.append(traceback.tb_lineno)
             traceback = traceback.tb_next
         if lines and isinstance(error, SystemExit):
-            raise ModelError(f"{self.path.name}:{lines[-1]}: the program is ended here; take that away") from error
+            raise ModelError(f"{self.path.name}:{lines[-1]}: the model file calls sys.exit(); remove it") from error
         if lines:
             what = f"{type(error).__name__}: {error}"
-            raise ModelError(f"{self.path.name}:{lines[-1]}: {what}; correct the model") from error
+            raise ModelError(f"{self.path.name}:{lines[-1]}: {what}; fix the model") from error

@@ -54,7 +54,7 @@ def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -
     named = [f"{name}={said(value)}" for name, value in taken.items() if f"{name}={said(value)}" in str(error)]
     if not named:
         return error
-    return UnknownName(f"{error} ({', '.join(named)} by profile {profile}; set it too, or take --profile {BARE})")
+    return UnknownName(f"{error} ({', '.join(named)} from profile {profile}; set it as well, or use --profile {BARE})")
 
 
 def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str, Any]:

@@ -25,16 +25,16 @@ def load_at(spec: str, revision: str, folder: Path) -> LoadedModel:
     path, _, wanted = spec.partition(":")
     file = Path(path)
     if file.suffix != ".py":
-        raise UnknownName(f"{spec!r} is no file: a revision is one of a file in git, such as my_design.py")
+        raise UnknownName(f"{spec!r} is not a file; revisions apply to files in git, such as my_design.py")
     if not file.resolve().parent.is_dir():
-        raise UnknownName(f"{file.parent} is no folder; name a file whose folder is there")
+        raise UnknownName(f"{file.parent} is not a folder; choose a file in an existing folder")
     commit = _commit(file, revision)
     for name in _git(file, ["ls-tree", "-z", "--name-only", commit]).decode().split("\0"):
         text = _content(file, commit, name) if name.endswith(".py") else None
         if text is not None:
             (folder / name).write_bytes(text)
     if not (folder / file.name).exists():
-        raise UnknownName(f"{file} is not in revision {revision}; name a file that it has")
+        raise UnknownName(f"{file} does not exist in revision {revision}; choose a file that does")
     _link_packages(file.resolve().parent, folder)
     with _without_modules_of(file.resolve().parent, folder):
         loaded = load_model_class(f"{folder / file.name}{wanted and ':' + wanted}")
@@ -48,7 +48,7 @@ def _commit(file: Path, revision: str) -> str:
         b"" if revision.startswith("-") else _git(file, ["rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}"])
     )
     if not found:
-        raise UnknownName(f"git has no revision {revision!r} of the folder of {file}; git log lists what there is")
+        raise UnknownName(f"the repository of {file} has no revision {revision!r}; git log lists the revisions")
     return found.decode().strip()
 
 
@@ -116,7 +116,7 @@ def _refuse_imports_of_functions(file: Path) -> None:
         functions = (x for x in ast.walk(tree) if isinstance(x, (ast.FunctionDef, ast.AsyncFunctionDef)))
         for node in (x for function in functions for x in ast.walk(function)):
             for found in _imported(node, here):
-                what = f"{found.stem} is imported within a function, which does not find that of a revision"
+                what = f"{found.stem} is imported inside a function, which would not load the file of the revision"
                 raise ModelError(f"{here.name}:{getattr(node, 'lineno', 0)}: {what}; import it at the top of the file")
 
 

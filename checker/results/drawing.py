@@ -82,7 +82,7 @@ def _element(shape: Rect | Text) -> str:
 def require_png() -> None:
     """Raises `MissingTool` if no PNG can be drawn."""
     if find_spec("PIL") is None:
-        raise MissingTool("a plot as PNG needs Pillow, which is not installed; pip install 'isrcheck[png]'")
+        raise MissingTool("PNG plots need Pillow, which is not installed; pip install 'isrcheck[png]'")
 
 
 def png(drawing: Drawing) -> bytes:

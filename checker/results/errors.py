@@ -50,11 +50,11 @@ def command_error(error: BaseException) -> CommandError | None:
         case EvaluationError():
             return CommandError(str(error), Exit.EVALUATION)
         case SystemExit():
-            return CommandError("the model's file ends the program (SystemExit); take that away", Exit.UNKNOWN)
+            return CommandError("the model file calls sys.exit(); remove it", Exit.UNKNOWN)
         case KeyboardInterrupt():
             return CommandError("interrupted", Exit.INTERRUPTED)
         case MemoryError():
-            return CommandError("out of memory; try smaller bounds, or --max-memory to stop in time", Exit.LIMIT)
+            return CommandError("out of memory; use smaller bounds, or --max-memory to stop in time", Exit.LIMIT)
         case ModuleNotFoundError(name=str(name)) if name.partition(".")[0] in OF_SPARK:
             missing = name.partition(".")[0]
             return CommandError(

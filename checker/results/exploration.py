@@ -31,7 +31,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
             if value is not None and not (isinstance(value, int | float) and value >= 0):
-                raise UnknownName(f"limits: {name} is a number, not {value!r}; None is no limit")
+                raise UnknownName(f"limits: {name} must be a number or None, not {value!r}")
 
 
 @dataclass(frozen=True)

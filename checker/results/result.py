@@ -43,7 +43,7 @@ class LimitTooSmall(ValueError):
     """The memory limit is too small even for an empty search. `minimum` bytes would be enough."""
 
     def __init__(self, limit: int, minimum: int) -> None:
-        super().__init__(f"a search needs {minimum} bytes of memory to begin; the limit is {limit}")
+        super().__init__(f"a search needs at least {minimum} bytes of memory; the limit is {limit}")
         self.minimum = minimum
 
 
@@ -374,7 +374,7 @@ class Result:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> NoReturn:
-            new = "; it is called `invariants` now" if name == "findings" else ""
+            new = "; it is now called `invariants`" if name == "findings" else ""
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}{new}")
 
     @property

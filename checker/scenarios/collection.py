@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import isrcheck.model
+from isrcheck.checker.results.text_layout import plural
 from isrcheck.checker.scenarios.scenario import FILE, DamagedScenario, Scenario, name_of, read
 from isrcheck.model.language.errors import UnknownName, nearest
 
@@ -56,10 +57,10 @@ def one(text: str) -> Scenario:
     if is_name and (folder := called(text, shipped())) is not None:
         return read(folder, shipped())
     if not is_name or path.is_dir():
-        raise DamagedScenario(f"{text} is no scenario: there is no {FILE} in it")
+        raise DamagedScenario(f"{text} is not a scenario: it has no {FILE}")
     roots = [root for root in (OWN, shipped()) if root.is_dir()]
     known = {folder.name for root in roots for folder in _scenarios_in(root)}
-    raise UnknownName(f"there is no scenario {text!r}; {nearest(text, known)}; or name a folder")
+    raise UnknownName(f"there is no scenario {text!r}; {nearest(text, known)}; or use a folder")
 
 
 def called(name: str, root: Path) -> Path | None:
@@ -93,10 +94,10 @@ def _below(root: Path) -> Iterator[tuple[Path, Path]]:
         yield root, root
         return
     if not root.is_dir():
-        raise DamagedScenario(f"{root} is no folder of scenarios; name one that has <name>/{FILE}")
+        raise DamagedScenario(f"{root} is not a folder of scenarios; it must contain <name>/{FILE}")
     inside = _scenarios_in(root)
     if not inside:
-        raise DamagedScenario(f"there is no scenario in {root}; write {root}/<name>/{FILE}")
+        raise DamagedScenario(f"there is no scenario in {root}; create {root}/<name>/{FILE}")
     yield from ((child, root) for child in inside)
 
 
@@ -108,7 +109,7 @@ def unmet(scenario: Scenario, summary: dict[str, Any]) -> list[str]:
     found = {name: f["length"] for name, f in _all(summary).items() if "length" in f}
     if found and not scenario.lengths and scenario.expect == "violated":
         lengths = ", ".join(f"{name} = {length}" for name, length in sorted(found.items()))
-        return [*lines, f"no lengths are expected; write [lengths] in {FILE}, and below it {lengths}"]
+        return [*lines, f"no lengths are expected; add [lengths] to {FILE}, followed by {lengths}"]
     for name in sorted(found.keys() | scenario.lengths.keys()):
         if found.get(name) != scenario.lengths.get(name):
             lines.append(f"{name}: {_words(summary, name)}, expected {_expected(scenario, name)}")
@@ -124,7 +125,7 @@ def _words(summary: dict[str, Any], name: str) -> str:
     outcome = _all(summary).get(name)
     if outcome is None:
         return "not checked"
-    return f"violated in {outcome['length']} states" if "length" in outcome else str(outcome["verdict"])
+    return f"violated in {plural(outcome['length'], 'state')}" if "length" in outcome else str(outcome["verdict"])
 
 
 def _expected(scenario: Scenario, name: str) -> str:
@@ -145,19 +146,19 @@ def _unpaired(scenario: Scenario, name: str) -> list[str]:
     try:
         other = read(beside(scenario, name))
     except DamagedScenario:
-        return [f"control {name}: there is no such scenario beside this one, or its {FILE} is damaged"]
+        return [f"control {name}: there is no such scenario next to this one, or its {FILE} is damaged"]
     lines = []
     if scenario.name not in other.fixed_versions:
         lines.append(f"control {name}: it does not name {scenario.name} as its control")
     if scenario.expect == other.expect:
-        lines.append(f"control {name}: {scenario.expect} is expected of both")
+        lines.append(f"control {name}: both expect {scenario.expect}")
     parts = [{"model": _model(x), "settings": x.settings, "fairness": x.fairness} for x in (scenario, other)]
     differing = [part for part in parts[0] if parts[0][part] != parts[1][part]]
     if len(differing) != 1:
-        what = f"{' and '.join(differing)} differ" if differing else "neither model nor settings nor fairness differ"
+        what = f"{' and '.join(differing)} differ" if differing else "model, settings and fairness are the same"
         lines.append(f"control {name}: {what}; a pair differs in exactly one of model, settings and fairness")
     if any(getattr(scenario, x) != getattr(other, x) for x in ("invariants", "liveness", "deadlock")):
-        lines.append(f"control {name}: other invariants are checked there")
+        lines.append(f"control {name}: it checks different invariants")
     return lines
 
 

@@ -261,7 +261,10 @@ def expectation_lines(
     from isrcheck.checker.results.text_layout import columns
 
     if changed := _changed(scenario, loaded, given, result):
-        last = ["nothing is expected with other settings than the scenario's:", *columns(changed)]
+        last = [
+            "not compared with the expectation, because these settings differ from the scenario:",
+            *columns(changed),
+        ]
     elif result.unmet:
         last = [ink("bad", "NOT AS EXPECTED"), *columns([line] for line in result.unmet)]
     else:
@@ -270,7 +273,9 @@ def expectation_lines(
 
 
 def _expected(scenario: Scenario) -> str:
-    found = (f"{name} in {states} states" for name, states in sorted(scenario.lengths.items()))
+    from isrcheck.checker.results.text_layout import plural
+
+    found = (f"{name} in {plural(states, 'state')}" for name, states in sorted(scenario.lengths.items()))
     return f"violated, {', '.join(found)}" if scenario.lengths else scenario.expect
 
 
@@ -284,7 +289,10 @@ def _changed(scenario: Scenario, loaded: LoadedModel, given: Iterable[str], resu
     """Each setting whose value on the command line differs from the scenario's: its name, and both values in words."""
     own, now = loaded.cls(**scenario.settings).settings, result.settings
     return [
-        (name, f"{_text(now[name])}, there {_text(own[name]) if name in scenario.settings else 'the default'}")
+        (
+            name,
+            f"{_text(now[name])}, in the scenario {_text(own[name]) if name in scenario.settings else 'the default'}",
+        )
         for name in sorted(given)
         if now[name] != own[name]
     ]

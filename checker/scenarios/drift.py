@@ -45,16 +45,16 @@ def _presence(name: str, old: dict[str, bytes], new: dict[str, bytes]) -> Iterat
     if name not in old:
         yield f"{name} is not recorded"
     elif name not in new:
-        yield f"{name} is recorded, and nothing is violated now"
+        yield f"{name} is recorded, but nothing is violated now"
 
 
 def _explained(name: str, old: dict[str, bytes], new: dict[str, bytes], explain: Any) -> list[str]:
     try:
         before = json.loads(old[name])
     except (ValueError, RecursionError):
-        return [f"{name}: what is recorded is not JSON"]
+        return [f"{name}: the recorded file is not JSON"]
     if not isinstance(before, dict):
-        return [f"{name}: what is recorded is not an object"]
+        return [f"{name}: the recorded file is not a JSON object"]
     return list(explain(before, json.loads(new[name]))) or [_first_line(name, old, new)]
 
 
@@ -126,7 +126,7 @@ def _generated(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
         if before is None or after is None:
             found.append((0, action, f"generated: {action} is {'new' if before is None else 'gone'}"))
         elif not _are_counts(before):
-            found.append((0, action, f"generated: {action}: what is recorded is no list of counts"))
+            found.append((0, action, f"generated: {action}: the recorded value is not a list of counts"))
         elif differing := _differing(before, after):
             found.append((differing[0][0], action, _action(action, differing)))
     yield from (line for _, _, line in sorted(found))
@@ -164,7 +164,7 @@ def _trace(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     """Messages about the first state in which two ITF traces differ, then about differences in their other data."""
     before, after = old.get("states"), new["states"]
     if not isinstance(before, list) or not all(isinstance(x, dict) for x in before):
-        yield f"{ITF}: what is recorded has no states"
+        yield f"{ITF}: the recorded file has no states"
         return
     for i, (a, b) in enumerate(zip_longest(before, after), 1):
         if a != b:
@@ -175,9 +175,9 @@ def _trace(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
 
 def _step(i: int, old: dict[str, Any] | None, new: dict[str, Any] | None, length: int) -> str:
     if new is None:
-        return f"it ends with state {length}, recorded to go on with {_label(old)}"
+        return f"it ends with state {length}, but was recorded with a further step {_label(old)}"
     if old is None:
-        return f"it goes on to state {i} with {_label(new)}, recorded to end before"
+        return f"it continues to state {i} with {_label(new)}, but was recorded to end before it"
     if _label(old) != _label(new):
         return f"state {i} is reached with {_label(new)}, recorded {_label(old)}"
     parts = [line for line in _values(f"state {i}", old, new) if line]

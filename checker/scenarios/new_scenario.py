@@ -26,7 +26,7 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
     """
     if folder.exists() or folder.is_symlink():
         raise CommandError(
-            f"{folder} is there already; take another name, or run: isrcheck regress {folder}", Exit.OUTPUT
+            f"{folder} already exists; choose another name, or run: isrcheck regress {folder}", Exit.OUTPUT
         )
     folder.mkdir(parents=True)
     try:
@@ -34,7 +34,7 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
         (folder / FILE).write_text(_text(data, settings, "holds", {}), encoding="utf-8")
         derived = derive(read(folder, _root_of(folder, data["model"])))
         if derived.unfinished is not None:
-            raise CommandError(f"{folder.name}: {derived.unfinished[0]}; nothing is written", derived.unfinished[1])
+            raise CommandError(f"{folder.name}: {derived.unfinished[0]}; nothing was written", derived.unfinished[1])
         found = {name: f["length"] for name, f in derived.summary["invariants"].items() if "length" in f}
         text = _text(data, settings, "violated" if found else "holds", found)
         for name, content in {FILE: text, **derived.files}.items():
@@ -65,11 +65,11 @@ def _root_of(folder: Path, model: str) -> Path:
 def _text(data: Mapping[str, Any], settings: Mapping[str, Any], expect: str, lengths: Mapping[str, int]) -> str:
     """The text of a `scenario.toml`. Text, numbers, flags and lists are written as JSON, which is also valid TOML."""
     lines = [
-        f'title = "{TO_WRITE}: what happens, in a line"',
+        f'title = "{TO_WRITE}: what happens, in one line"',
         *(f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in data.items() if value),
         f'expect = "{expect}"',
         "source = []",
-        f'story = """\n{TO_WRITE}: in Kafka\'s terms, who does what, what is lost, and what would mend it.\n"""',
+        f'story = """\n{TO_WRITE}: in Kafka\'s terms, who does what, what is lost, and what would fix it.\n"""',
     ]
     for title, table in (("settings", settings), ("lengths", lengths)):
         if table:

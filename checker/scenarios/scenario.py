@@ -79,11 +79,12 @@ class Scenario:
             return self.model
         if not file.resolve().is_relative_to(self.root.resolve()):
             raise DamagedScenario(
-                f"{self.folder / FILE}: model {self.model!r} lies outside of {self.root}, the folder that was named, "
-                "and code is taken from there alone; put the file there, or name the folder that has both"
+                f"{self.folder / FILE}: model {self.model!r} is outside {self.root}, the given folder, "
+                "and code is loaded only from there; move the file there, or give a folder that contains "
+                "both"
             )
         if not file.is_file():
-            raise DamagedScenario(f"{self.folder / FILE}: there is no file {self.model.partition(':')[0]} there")
+            raise DamagedScenario(f"{self.folder / FILE}: there is no file {self.model.partition(':')[0]}")
         return str(self.folder / self.model)
 
 
@@ -99,13 +100,13 @@ def read(folder: Path, root: Path | None = None) -> Scenario:
     """
     path = folder / FILE
     if not path.is_file():
-        raise DamagedScenario(f"{folder} is no scenario: it has no {FILE}")
+        raise DamagedScenario(f"{folder} is not a scenario: it has no {FILE}")
     try:
         data = tomllib.loads(path.read_bytes().decode("utf-8"))
     except tomllib.TOMLDecodeError as error:
         raise DamagedScenario(f"{path}: not TOML: {error}") from None
     except UnicodeDecodeError:
-        raise DamagedScenario(f"{path}: not text in UTF-8") from None
+        raise DamagedScenario(f"{path}: not UTF-8 text") from None
     except RecursionError:
         raise DamagedScenario(f"{path}: nested too deeply") from None
     _check_keys(path, data)
@@ -188,21 +189,21 @@ class _Key:
 
 
 KEYS: Final = {
-    "title": _Key(_is_line, "a line of text", True),
+    "title": _Key(_is_line, "one line of text", True),
     "model": _Key(_is_line, 'the name of a model, or "file.py:Class"', True),
-    "settings": _Key(_are_settings, "a table of numbers, true or false, and text"),
-    "invariants": _Key(_are_some, "a list of names, at least one"),
-    "liveness": _Key(_are_some, "a list of properties, at least one"),
+    "settings": _Key(_are_settings, "a table of numbers, booleans and strings"),
+    "invariants": _Key(_are_some, "a non-empty list of names"),
+    "liveness": _Key(_are_some, "a non-empty list of properties"),
     "fairness": _Key(_is_fairness, "a table of default (weak or strong) and of strong, weak, unfair: lists of actions"),
     "deadlock": _Key(_is_flag, "true or false"),
     "keep_going": _Key(_is_flag, "true or false"),
     "expect": _Key(lambda x: x in ("violated", "holds"), '"violated" or "holds"', True),
-    "lengths": _Key(_are_lengths, "a table of invariants with a number of states from 1"),
+    "lengths": _Key(_are_lengths, "a table of invariants with numbers of states"),
     "source": _Key(_are_lines, 'a list such as ["KIP-101", "KAFKA-1211"]', True),
     "story": _Key(_is_text, "a paragraph of text", True),
-    "control": _Key(_are_names, "the name of a scenario beside this one, or a list of them"),
+    "control": _Key(_are_names, "the name of a scenario next to this one, or a list of names"),
     "note": _Key(_is_text, "text"),
-    "seen_to_hold": _Key(_are_settings, "a table of bounds, wider than those of settings"),
+    "seen_to_hold": _Key(_are_settings, "a table of bounds, wider than in settings"),
 }
 
 
@@ -224,13 +225,13 @@ def _check_lengths(path: Path, data: dict[str, Any]) -> None:
     """
     lengths = data.get("lengths", {})
     if data["expect"] == "holds" and lengths:
-        raise DamagedScenario(f'{path}: there are lengths where expect is "holds"; take them away')
+        raise DamagedScenario(f'{path}: lengths cannot be combined with expect = "holds"; remove them')
     if data["expect"] == "violated" and "seen_to_hold" in data:
-        raise DamagedScenario(f'{path}: there is seen_to_hold where expect is "violated"; take it away')
+        raise DamagedScenario(f'{path}: seen_to_hold cannot be combined with expect = "violated"; remove it')
     if DEADLOCK in lengths and not data.get("deadlock", False):
-        raise DamagedScenario(f"{path}: lengths has deadlock, which is not looked for; write deadlock = true")
+        raise DamagedScenario(f"{path}: lengths has deadlock, which is not checked; add deadlock = true")
     if "fairness" in data and "liveness" not in data:
-        raise DamagedScenario(f"{path}: there is fairness where no property is asked; name one in liveness")
+        raise DamagedScenario(f"{path}: fairness requires a property; name one in liveness")
     asked = data.get("invariants")
     if asked is not None:
         asked = [*asked, *data.get("liveness", [])]

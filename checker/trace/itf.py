@@ -173,9 +173,9 @@ def _bag(domain: Bag, data: Any) -> Value:
     """A bag from a map that says how often each element occurs, as the libraries of TLA+ represent bags."""
     pairs = [(decoded(domain.element, key), _integer(times)) for key, times in _pairs(domain, data)]
     if not all(isinstance(times, int) and not isinstance(times, bool) and times > 0 for _, times in pairs):
-        raise ValueError(f"{data!r} is not {domain}: write how often each element is there")
+        raise ValueError(f"{data!r} is not {domain}: write how often each element occurs")
     if len({x for x, _ in pairs}) < len(pairs):
-        raise ValueError(f"{data!r} names an element twice")
+        raise ValueError(f"{data!r} has a duplicate element")
     return _fitting(domain, domain.of(x for x, times in pairs for _ in range(min(times, domain.capacity + 1))))
 
 

@@ -48,7 +48,7 @@ class Lasso:
         try:
             says = [self.interpreter.asked(step.state, name) for step in self.trace.steps]
         except EvaluationError as error:
-            return f"the property has no meaning here: {error.what} ({error.where})"
+            return f"the property is undefined here: {error.what} ({error.where})"
         asked = next((known for known in says[0] if dict(known) == dict(choice)), None)
         if asked is None:
             return f"property {name} has no such choice of its parameters"
@@ -56,16 +56,16 @@ class Lasso:
         if kind_of(self.interpreter.properties[name]) == "stable":
             return self._stable(states)
         if self.trace.loop is None:
-            return "it does not say from where on it repeats (loop)"
+            return "it does not say where it repeats (loop)"
         if self.trace.steps[self.trace.loop].state != self.trace.steps[-1].state:
-            return f"state {self.trace.length} is not state {self.trace.loop + 1}, to which it is to lead back"
+            return f"state {self.trace.length} does not equal state {self.trace.loop + 1}, where the loop begins"
         return self._broken(name, states) or self._unfair(fairness)
 
     # --- the property -----------------------------------------------------------------------------------------------
 
     def _stable(self, states: Sequence[tuple[bool, ...]]) -> str | None:
         broken = len(states) > 1 and states[-2][0] and not states[-1][0] and self.trace.loop is None
-        return None if broken else "the last step ends nothing that is to be stable"
+        return None if broken else "the last step does not end anything that must be stable"
 
     def _broken(self, name: str, states: Sequence[tuple[bool, ...]]) -> str | None:
         """The reason why the property is not broken, or None if it is broken."""
@@ -75,11 +75,11 @@ class Lasso:
                 waiting = False
                 for said in states:
                     waiting = (waiting or said[0]) and not said[1]
-                return None if waiting else "what is to come has come, or nothing is waited for"
+                return None if waiting else "the required event has happened, or none is required"
             case "eventually":
                 return "the condition holds on the way" if any(x for (x,) in states) else None
             case "always_eventually":
-                return "the condition holds again and again" if any(x for (x,) in again) else None
+                return "the condition holds infinitely often" if any(x for (x,) in again) else None
             case "eventually_always":
                 return None if any(not x for (x,) in again) else "the condition holds for ever"
             case _:
@@ -88,7 +88,7 @@ class Lasso:
                 steps = self.trace.steps[self._round.start + 1 :]
                 taken = {step.label.action for step in steps if step.label is not None}
                 never = getattr(method, "__never__", ())
-                return None if taken & set(never) else f"none of {', '.join(never)} happens again and again"
+                return None if taken & set(never) else f"none of {', '.join(never)} happens infinitely often"
 
     # --- fairness ---------------------------------------------------------------------------------------------------
 
@@ -96,8 +96,8 @@ class Lasso:
         """The first obligation that is not satisfied, in words, or None if all obligations are satisfied."""
         for obligation, idle in self._open(fairness):
             if idle is None:
-                strength = "again and again" if obligation.strong else "all the time"
-                return f"it is not fair: {obligation.name} could happen {strength}, and never does"
+                strength = "infinitely often" if obligation.strong else "continuously"
+                return f"it is not fair: {obligation.name} is enabled {strength}, but never happens"
         return None
 
     def kept(self, fairness: Fairness) -> list[SatisfiedObligation]:

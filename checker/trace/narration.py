@@ -166,9 +166,11 @@ def lifeline_of(model: Model, label: Label, actor: str) -> Lifeline:
     try:
         lifeline: object = model.lifeline(actor, dict(label.parameters))
     except Exception as error:
-        return Lifeline(f"{actor} [lifeline fails: {type(error).__name__}: {error}]")
+        return Lifeline(f"{actor} [lifeline failed: {type(error).__name__}: {error}]")
     return Lifeline(
-        lifeline if isinstance(lifeline, str) and lifeline else f"{actor} [lifeline gives {lifeline!r} and no name]"
+        lifeline
+        if isinstance(lifeline, str) and lifeline
+        else f"{actor} [lifeline returned {lifeline!r} instead of a name]"
     )
 
 

@@ -49,9 +49,9 @@ class Implementation:
         seen = [self.stands_for(state) for state in states]
         begins = seen[0] in initial_states(self.specification.model)
         if len(seen) == 1:
-            return "the specification begins so, too" if begins else None
+            return "it is an initial state of the specification" if begins else None
         if not begins:
-            return "the specification does not begin so"
+            return "it is not an initial state of the specification"
         for k in range(1, len(seen)):
             allowed, last = self.allows(seen[k - 1], seen[k]), k == len(seen) - 1
             if allowed is not None and allowed == last:

@@ -98,13 +98,13 @@ class Replayed:
         words = {
             "violation": (
                 f"ends in a violation of {self.recorded.name}",
-                f"{self.recorded.name} holds in the last one",
+                f"{self.recorded.name} holds in the last state",
             ),
             "refinement": ("ends in a step that the specification does not allow", ""),
-            "liveness": (f"a fair behaviour that breaks {self.recorded.name}", ""),
-            "deadlock": ("ends in a deadlock", "the last one has a next state"),
+            "liveness": (f"a fair behaviour that violates {self.recorded.name}", ""),
+            "deadlock": ("ends in a deadlock", "the last state has a successor"),
         }
-        failing = ("the model has no meaning in the last one", "the model can be evaluated in the last one")
+        failing = ("the model is undefined in the last state", "the model can be evaluated in the last state")
         yes, no = words.get(self.recorded.claim, failing)
         return f", {yes if self.confirmed else no}"
 
@@ -167,7 +167,7 @@ def _refined(interpreter: Interpreter, recorded: RecordedTrace, implementation: 
     try:
         objection = implementation.objection([step.state for step in outcome.trace.steps])
     except EvaluationError as error:
-        objection = f"a state stands for nothing: {error.what}"
+        objection = f"a state cannot be mapped: {error.what}"
     return Replayed(recorded, outcome, objection is None, story(interpreter.model, outcome.trace), against=objection)
 
 

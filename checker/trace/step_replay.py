@@ -240,14 +240,16 @@ class _Walk:
         before, (label, after) = self.trace.steps[i - 1].state, (self.trace.steps[i].label, self.trace.steps[i].state)
         try:
             if not self.interpreter.counted(before):
-                return Refusal(i + 1, label, f"state {i} is outside the constraints: the model does not go on from it")
+                return Refusal(
+                    i + 1, label, f"state {i} is outside the constraints, so the model does not continue from it"
+                )
             return self._searched(i, before, after) if label is None else self._labelled(i, label, before, after)
         except EvaluationError as error:
-            return Refusal(i + 1, label, f"the model has no meaning here: {error.what}", error.where)
+            return Refusal(i + 1, label, f"the model is undefined here: {error.what}", error.where)
 
     def _labelled(self, i: int, label: Label, before: State, after: State) -> Step | Refusal:
         if label not in self.interpreter.labels:
-            off = ": the settings switch it off" if label.action in self.interpreter.switched_off else ""
+            off = ": disabled by the settings" if label.action in self.interpreter.switched_off else ""
             return Refusal(i + 1, label, f"the action has no such instance{off}")
         number = self.interpreter.labels.index(label)
         reached = self.interpreter.step(before, number)
@@ -263,7 +265,7 @@ class _Walk:
         arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
         unmet = unmet_requirement(model, before, model.actions()[label.action], arguments)
         if unmet is None:
-            what = "there is no such instance: the action returns before it requires or assigns anything"
+            what = "there is no such action instance: the action returns before it requires or assigns anything"
             return Refusal(i + 1, label, what)
         return Refusal(i + 1, label, f"the action requires {unmet.condition}", unmet.where, unmet.values)
 

@@ -109,7 +109,7 @@ def recognised(content: bytes) -> TraceFile:
         return _itf_file(data)
     if isinstance(data, dict) and "invariants" in data and "format" in data:
         return _result_file(data)
-    raise DamagedFile("it is neither a result of isrcheck nor an ITF trace")
+    raise DamagedFile("it is neither an isrcheck result nor an ITF trace")
 
 
 def parsed(content: bytes) -> Any:
@@ -120,19 +120,19 @@ def parsed(content: bytes) -> Any:
     except RecursionError:
         raise DamagedFile("it is nested too deeply") from None
     except UnicodeDecodeError:
-        raise DamagedFile("it is not text in UTF-8") from None
+        raise DamagedFile("it is not UTF-8 text") from None
     except ValueError as error:
         raise DamagedFile(f"it is not JSON: {error}") from None
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("an object has a key twice")
+        raise ValueError("an object has a duplicate key")
     return found
 
 
@@ -170,7 +170,7 @@ def _against(data: Any, where: str) -> Against:
         raise DamagedFile(f"{where} is not an object")
     at_most = data.get("at_most")
     if at_most is not None and not (type(at_most) is int and at_most > 0):
-        raise DamagedFile(f"{where}.at_most is {at_most!r}, which is no number of steps")
+        raise DamagedFile(f"{where}.at_most is {at_most!r}, which is not a number of steps")
     specification, mapping = (_typed(data, name, str, f"{where}.") for name in ("specification", "mapping"))
     return Against(specification, _typed(data, "specification_settings", dict, f"{where}."), mapping, at_most)
 
@@ -208,7 +208,7 @@ def _recorded_property(
 ) -> RecordedTrace:
     """The recorded lasso. `about` has the values of the property's parameters (`choice`), and the fairness."""
     if loop is not None and not (type(loop) is int and 0 <= loop < len(states)):
-        raise DamagedFile(f"{where}: loop is {loop!r}, which is no position of a state")
+        raise DamagedFile(f"{where}: loop is {loop!r}, which is not the position of a state")
     choice = about.get("choice")
     if not isinstance(choice, dict):
         raise DamagedFile(f"{where}: its choice of parameters is missing")
@@ -246,7 +246,8 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
     about = meta.get("isrcheck") if isinstance(meta, dict) else None
     if data.get("loop") is not None and about is None:
         raise DamagedFile(
-            "it is a lasso (loop) of another tool and does not name its property; isrcheck replays only its own lassos"
+            "it is a lasso (loop) from another tool and does not name its property; isrcheck replays "
+            "only its own lassos"
         )
     rows = tuple(_itf_state(state, i, about is not None) for i, state in enumerate(states, 1))
     if about is None:
@@ -257,7 +258,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
     claim, name = about.get("claim"), about.get("name")
     named = claim in ("violation", "refinement", "liveness")
     if claim not in CLAIMS or not isinstance(name, str | None) or named != (name is not None):
-        raise DamagedFile("#meta.isrcheck does not say what the trace was recorded for")
+        raise DamagedFile("#meta.isrcheck does not say why the trace was recorded")
     failing = about if about.get("action") is not None else None
     where = "#meta.isrcheck."
     recorded = RecordedTrace(claim, name, rows, failing, itf.decoded)
@@ -266,7 +267,7 @@ def _itf_file(data: dict[str, Any]) -> TraceFile:
     model, settings = _typed(about, "model", str, where), _typed(about, "settings", dict, where)
     against = _against(about["refinement"], f"{where}refinement") if "refinement" in about else None
     if claim == "refinement" and against is None:
-        raise DamagedFile("#meta.isrcheck does not say which specification the trace was held against (refinement)")
+        raise DamagedFile("#meta.isrcheck does not name the specification of the trace (refinement)")
     return TraceFile("ITF", model, settings, (recorded,), against)
 
 
@@ -307,7 +308,7 @@ def label_of(interpreter: Interpreter, entry: dict[str, Any], where: str) -> Lab
     """The label with the action and the parameters of `entry`."""
     action, parameters = entry.get("action"), entry.get("parameters", {})
     if not isinstance(action, str) or not isinstance(parameters, dict):
-        raise DamagedFile(f"{where}: action is not a string or parameters not an object")
+        raise DamagedFile(f"{where}: action is not a string, or parameters is not an object")
     if action not in interpreter.actions:
         raise UnknownName(f"{where}: there is no action {action!r}; {nearest(action, interpreter.actions)}")
     domains = interpreter.model.parameter_domains(interpreter.model.actions()[action])

@@ -202,4 +202,4 @@ def _part(domain: Domain, step: str, where: str) -> tuple[int, Domain, int]:
             raise UnknownName(f"{where}: there is no index [{step}]; {nearest(step, keys)}")
         position = keys.index(step)
         return position, domain.element, position * domain.element.width
-    raise UnknownName(f"{where}: {domain} has no parts; name what is before [{step}]")
+    raise UnknownName(f"{where}: {domain} has no elements; name the variable without [{step}]")

@@ -55,7 +55,7 @@ class Classes:
             for name, value in _marked(each):
                 if name in ranked:
                     if not _is_number(value):
-                        raise DamagedFile(f"{where}: {value!r} of class {name!r} is no number, and has no rank")
+                        raise DamagedFile(f"{where}: {value!r} of class {name!r} is neither a number nor in its table")
                     ranked[name].add(value)
         for name, values in ranked.items():
             first = header[name].get("from", 0)
@@ -70,7 +70,7 @@ class Classes:
                     known = ", ".join(self.meanings) or "none"
                     raise DamagedFile(f"{where}: the header has no class {name!r}; known: {known}")
                 if _key(value) not in self.meanings[name]:
-                    raise DamagedFile(f"{where}: class {name!r} has no {value!r}; add it to its table, or to known")
+                    raise DamagedFile(f"{where}: class {name!r} has no {value!r}; add it to its table or to known")
                 return self.meanings[name][_key(value)]
             case dict():
                 return {key: self.meant(each, where) for key, each in data.items()}
@@ -113,7 +113,7 @@ _LINE: Final[Mapping[str, type]] = {
 }  # fmt: skip
 _PATTERN: Final[Mapping[str, type]] = {"action": str, "parameters": dict}
 _NAMES: Final = {
-    int: "a whole number", str: "a string", dict: "an object", list: "a list", bool: "true or false",
+    int: "an integer", str: "a string", dict: "an object", list: "a list", bool: "true or false",
 }  # fmt: skip
 
 Place = tuple[str, int]
@@ -245,7 +245,7 @@ def _header(row: int, data: dict[str, Any]) -> dict[str, Any]:
         or not all(isinstance(each, str) and each for each in process_logs)
         or len(set(process_logs)) < len(process_logs)
     ):
-        raise DamagedFile(f"line {row}: lanes is not a list of different names")
+        raise DamagedFile(f"line {row}: lanes is not a list of distinct names")
     if not all(isinstance(each, str) for each in data.get("complete", [])):
         raise DamagedFile(f"line {row}: complete is not a list of paths")
     return data
@@ -256,10 +256,10 @@ def _line(row: int, data: dict[str, Any], process_logs: list[str]) -> Line:
     if data["lane"] not in process_logs:
         raise DamagedFile(f"line {row}: the header has no lane {data['lane']!r}; known: {', '.join(process_logs)}")
     if "event" not in data and not data.get("observed"):
-        raise DamagedFile(f"line {row}: it has neither an event nor anything observed")
+        raise DamagedFile(f"line {row}: it has neither an event nor an observation")
     events = _patterns(data["event"], row, "event") if "event" in data else ()
     if "event" in data and not events:
-        raise DamagedFile(f"line {row}: event is an empty list; name the actions that it may be")
+        raise DamagedFile(f"line {row}: event is an empty list; name the actions it may stand for")
     after = tuple(_place(row, each, process_logs) for each in data.get("after", []))
     return Line(data["lane"], data["order"], events, data.get("observed", {}), after, data.get("text"), row)
 
@@ -289,7 +289,7 @@ def _in_order(process_log: str, lines: list[Line]) -> list[Line]:
     found = sorted(lines, key=lambda each: each.order)
     for one, other in pairwise(found):
         if one.order == other.order:
-            raise DamagedFile(f"line {other.row}: lane {process_log!r} has order {one.order} at line {one.row} already")
+            raise DamagedFile(f"line {other.row}: lane {process_log!r} already has order {one.order} at line {one.row}")
     return found
 
 
@@ -304,13 +304,13 @@ def _require_some_order(process_logs: dict[str, list[Line]]) -> None:
         for i, each in enumerate(lines):
             for process_log, order in each.after:
                 if (process_log, order) not in known:
-                    raise DamagedFile(f"line {each.row}: after names {process_log} {order}, which is not there")
+                    raise DamagedFile(f"line {each.row}: after names {process_log} {order}, which does not exist")
             before[each.place] = {*each.after, *(other.place for other in lines[max(0, i - 1) : i])}
     try:
         TopologicalSorter(before).prepare()
     except CycleError as error:
         circle = " after ".join(f"{process_log} {order}" for process_log, order in reversed(error.args[1]))
-        raise DamagedFile(f"no order is possible: {circle}") from None
+        raise DamagedFile(f"the order is cyclic: {circle}") from None
 
 
 # --- values ---------------------------------------------------------------------------------------------------------

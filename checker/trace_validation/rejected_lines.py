@@ -84,7 +84,7 @@ class Refusing:
             yield from (_otherwise(None, check, state) for check in seen.checks if check.found(state) != check.value)
             return
         if not seen.labels:
-            yield Objection(None, "there is no such instance")
+            yield Objection(None, "there is no such action instance")
         for label in sorted(seen.labels, key=self.order.__getitem__)[:INSTANCES]:
             yield from self._against(label, seen, state)
 
@@ -96,7 +96,7 @@ class Refusing:
                 yield self._disabled(label, text, state)
                 return
         except EvaluationError as error:
-            yield Objection(text, f"it has no meaning there: {error.what}", error.where)
+            yield Objection(text, f"it is undefined there: {error.what}", error.where)
             return
         yield from (_otherwise(text, check, after) for check in seen.checks if check.found(after) != check.value)
 
@@ -105,7 +105,7 @@ class Refusing:
         arguments = [as_parameter(d, v) for d, (_, v) in zip(label.domains, label.parameters, strict=True)]
         unmet = unmet_requirement(model, state, model.actions()[label.action], arguments)
         if unmet is None:
-            return Objection(text, "there is no such instance")
+            return Objection(text, "there is no such action instance")
         return Objection(text, f"it requires {unmet.condition}", unmet.where, unmet.values)
 
     def nearest(self) -> tuple[str, ...]:
@@ -146,4 +146,4 @@ def state_of(question: Question, node: Node) -> State:
 def _otherwise(label: str | None, check: Check, state: State) -> Objection:
     found, wanted = check.domain.text(check.found(state)), check.domain.text(check.value)
     when = "" if label is None else " then"
-    return Objection(label, f"{check.path} is {found}{when}, and was seen as {wanted}")
+    return Objection(label, f"{check.path} is {found}{when}, but was recorded as {wanted}")

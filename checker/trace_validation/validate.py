@@ -33,8 +33,8 @@ from isrcheck.model.semantics.tracing import trace
 HIDDEN = 3
 """The default limit on hidden steps (steps without a line of the recording) in a row."""
 _STOPPED = {
-    "states": "the limit of states is reached; give another by --max-states",
-    "time": "the limit of time is reached",
+    "states": "the limit on states is reached; raise it with --max-states",
+    "time": "the time limit is reached",
     "interrupt": "interrupted",
 }
 
@@ -94,8 +94,8 @@ def _no_meaning(asked: Question, node: Node, text: str, label: Any) -> str:
         interpreter.step(state_of(asked, node), interpreter.labels.index(label))
     except EvaluationError as error:
         what = f"{error.where}: {error.what}"
-        return f"the model has no meaning after {plural(len(node.path) - 1, 'step')}, in {text}: {what}"
-    raise AssertionError(f"{text} has a meaning for the reference semantics")
+        return f"the model is undefined after {plural(len(node.path) - 1, 'step')}, in {text}: {what}"
+    raise AssertionError(f"{text} is defined in the reference semantics")
 
 
 # --- the story ------------------------------------------------------------------------------------------------------
@@ -133,7 +133,7 @@ def _trace_to(asked: Question, end: Node) -> tuple[Trace, tuple[MatchedLines, ..
     _require_as_seen(asked, steps, matched)
     found = Trace(tuple(interpreter.model.domains.items()), tuple(steps))
     refusal = replay(interpreter, found).refusal
-    assert refusal is None, f"the search has found a path that is none: {refusal}"
+    assert refusal is None, f"the search found an invalid path: {refusal}"
     return found, matched
 
 
@@ -158,7 +158,7 @@ def _require_as_seen(asked: Question, steps: Sequence[Step], matched: Sequence[M
     for step, each in zip(steps, matched, strict=True):
         if each.step is not None:
             assert set(each.step.after) <= passed, f"{each.step.title} comes too early"
-            assert step.label in (known[each.step.place].labels or ()), f"{each.step.title} is no {step.label}"
+            assert step.label in (known[each.step.place].labels or ()), f"{each.step.title} is not {step.label}"
         else:
             assert step.label is None or step.label in asked.hidden, f"{step.label} is not hidden"
         here = [*each.held] if each.step is None else [each.step, *each.held]
@@ -166,7 +166,7 @@ def _require_as_seen(asked: Question, steps: Sequence[Step], matched: Sequence[M
         for line in here:
             assert set(line.after) <= passed, f"{line.title} comes too early"
             for check in known[line.place].checks:
-                assert check.found(step.state) == check.value, f"{line.title}: {check.path} is otherwise"
+                assert check.found(step.state) == check.value, f"{line.title}: {check.path} differs"
 
 
 def _require_whole(asked: Question, end: Node) -> None:

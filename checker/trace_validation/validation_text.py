@@ -27,7 +27,7 @@ def _what(answer: Answer) -> str:
     if found is not None:
         steps = plural(found.trace.length - 1, "step")
         hidden = f"{found.hidden} of them hidden" + (f", at most {found.in_a_row} in a row" if found.hidden else "")
-        broken = f"; false in it: {', '.join(found.violated)}" if found.violated else ""
+        broken = f"; violated: {', '.join(found.violated)}" if found.violated else ""
         return f"{plural(answer.lines, 'line')} in {steps} of {answer.model}, {hidden}{broken}"
     explained = 0 if frontier is None else frontier.explained
     of = f"{number(explained)} of {plural(answer.lines, 'line')}"
@@ -54,23 +54,21 @@ def report_text(answer: Answer, ink: Ink = PLAIN, plain: bool = False) -> list[s
 def _explanation(found: Explanation, ink: Ink, plain: bool) -> list[str]:
     lines = [
         "",
-        ink("head", "What may have happened"),
+        ink("head", "A possible behaviour"),
         *_story_lines(found.trace, found.story, found.matched, ink, plain),
     ]
-    lines += ["", ink("head", "Invariants along it")]
+    lines += ["", ink("head", "Invariants on the way")]
     lines += [f"  {ink('bad', name)} is false in state {state}" for name, state in found.violated.items()]
     lines += [f"  {', '.join(found.holds)}: true in every state"] if found.holds else []
-    lines += (
-        [f"  {', '.join(found.unchecked)}: not asked, without a meaning at these settings"] if found.unchecked else []
-    )
+    lines += [f"  {', '.join(found.unchecked)}: not checked, undefined with these settings"] if found.unchecked else []
     if found.similar_scenarios:
-        lines += ["", ink("head", "Scenarios with most of their actions in common")]
+        lines += ["", ink("head", "Scenarios with similar actions")]
         lines += columns((each.scenario, f"{each.share:.0%}", each.title) for each in found.similar_scenarios)
     return lines
 
 
 def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[str]:
-    lines = ["", ink("head", f"What can be explained: {found.explained} of {plural(answer.lines, 'line')}")]
+    lines = ["", ink("head", f"Explained: {found.explained} of {plural(answer.lines, 'line')}")]
     return [
         *lines,
         *_story_lines(found.trace, found.story, found.matched, ink, plain),
@@ -81,8 +79,8 @@ def _frontier(answer: Answer, found: Frontier, ink: Ink, plain: bool) -> list[st
 
 def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
     """Text on the next line of each process log (why it cannot happen, or must wait), and on steps that can happen."""
-    ends = "cannot happen there" if answer.verdict == "unexplained" else "was not explained so far"
-    lines = [ink("head", f"What comes next in the lanes, and {ends}")]
+    ends = "cannot happen there" if answer.verdict == "unexplained" else "is not explained so far"
+    lines = [ink("head", f"What comes next in each lane, and {ends}")]
     for each in found.refused:
         seen = f": {each.line.text}" if each.line.text else ""
         lines += [f"  {ink('bad', each.line.title)} (line {each.line.row} of the file){seen}"]
@@ -90,10 +88,12 @@ def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
             lines += _reason(reason)
     if found.waiting:
         lines += [f"  after these: {', '.join(line.title for line in found.waiting)}"]
-    others = f", and in {plural(found.states - 1, 'other state')} with as much explained" if found.states > 1 else ""
+    others = (
+        f", and in {plural(found.states - 1, 'other state')} with as many lines explained" if found.states > 1 else ""
+    )
     lines += [f"  seen in state {found.trace.length}{others}"]
     if found.nearest:
-        lines += ["", ink("head", f"What could happen in state {found.trace.length}")]
+        lines += ["", ink("head", f"What can happen in state {found.trace.length}")]
         lines += [f"  {each}" for each in found.nearest]
     return lines
 

@@ -280,7 +280,7 @@ def test_a_summary_is_never_larger_than_github_takes() -> None:
     """The table alone may be too large, or a counterexample after it."""
     long = [Case("suite", f"case {n}", "failed", "m" * 1_000, "A rule.", text="t" * 400_000) for n in range(4)]
     found = summary(long, "title", "headline")
-    assert found.endswith("\nThe rest is larger than GitHub shows.\n")
+    assert found.endswith("\nThe rest exceeds GitHub's size limit.\n")
     assert found.count("<details>") == 2
     assert len(found.encode()) < 1 << 20
     many = [Case("suite", f"case {n}", "failed", "m" * 1_000, "A rule.", text="text") for n in range(1_100)]

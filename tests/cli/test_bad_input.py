@@ -13,7 +13,7 @@ from tests.cli.running import HEAD, Outcome, counter, mistaken, run
 
 ACTS = '"""Acts."""\n'
 BRANCH = "write s.require(...), & | ~, every(...), some(...), minimum(...) or when(condition, a, b)"
-COMPARE = "compare brokers with == and !=, or keep what is ordered in a number beside them"
+COMPARE = "compare brokers with == and !=, or keep their order in a separate number"
 SHIPPED = ", ".join(model_names())
 
 
@@ -29,12 +29,12 @@ def said(outcome: Outcome, code: int) -> str:
 MISTAKES = {
     "branching on state": (
         "if s.x > 1:\n    s.x = 0",
-        f"mine.py:16: a condition on the state decides a branch: x > 1; {BRANCH}",
+        f"mine.py:16: a branch depends on the state: x > 1; {BRANCH}",
     ),
     "reading after assigning": (
         "s.x = 1\ns.require(s.x == 1)",
-        "mine.py:17: x is read after it was assigned; "
-        "every read is of the state before the action: read it into a name first",
+        "mine.py:17: x is read after it was assigned; reads refer to the state before the action; read "
+        "it into a local name first",
     ),
     "assigning twice": (
         "s.x = 1\ns.x = 2",
@@ -51,7 +51,7 @@ MISTAKES = {
     ),
     "value outside its domain": (
         "s.x = 7",
-        "mine.py:16: 7 is outside its domain; keep it a number from 0 to 3",
+        "mine.py:16: 7 can be outside its domain; keep it a number from 0 to 3",
     ),
     "ordering brokers": (
         "s.require(s.leader < self.brokers[0])",
@@ -63,19 +63,19 @@ MISTAKES = {
     ),
     "no effect": (
         "s.require(s.x == 1)",
-        "mine.py:13: action act has no effect; assign something, or take it away",
+        "mine.py:13: action act has no effect; assign something, or remove it",
     ),
     "a question by is": (
         "s.require(s.leader is not None)\ns.x = 1",
-        "mine.py:16: `is` on the state: leader; write .is_none, or == none",
+        "mine.py:16: `is` applied to the state: leader; write .is_none, or == none",
     ),
     "an action that would never run": (
         "s.x = 1\nyield",
-        "mine.py:13: action act has a yield and would never run; take the yield away",
+        "mine.py:13: action act has a yield and would never run; remove the yield",
     ),
     "an exception of Python": (
         "s.x = foo",
-        "mine.py:16: NameError: name 'foo' is not defined; correct the model",
+        "mine.py:16: NameError: name 'foo' is not defined; fix the model",
     ),
 }
 
@@ -88,27 +88,27 @@ def test_a_mistake_in_an_action_is_named_with_its_line(tmp_path: Path, mistake: 
 
 
 BESIDE = {
-    "an invariant that gives nothing back": (
+    "an invariant that returns nothing": (
         "\n    @invariant\n    def good(self, s):\n        'Good.'\n        s.x == 1\n",
-        "mine.py:21: good computes a value of the state and does not use it: x == 1; "
-        "return it, assign it, or require it",
+        "mine.py:21: good computes a value of the state but does not use it: x == 1; return it, assign "
+        "it, or require it",
     ),
     "an invariant without return": (
         "\n    @invariant\n    def good(self, s):\n        'Good.'\n        x = s.x == 1\n",
-        "mine.py:21: x is assigned and never read; to change the state write s.x = ...",
+        "mine.py:21: x is assigned but never read; to change the state write s.x = ...",
     ),
     "an invariant that is empty": (
         "\n    @invariant\n    def good(self, s):\n        'Good.'\n        pass\n",
-        "mine.py:18: invariant good gives nothing back; return a condition",
+        "mine.py:18: invariant good returns nothing; return a condition",
     ),
     "a helper of the file": (
         "\n    @invariant\n    def good(self, s):\n        'Good.'\n        return known(s.leader)\n\n\n"
         "def known(leader):\n    return leader is not None\n",
-        "mine.py:25: `is` on the state: leader; write .is_none, or == none",
+        "mine.py:25: `is` applied to the state: leader; write .is_none, or == none",
     ),
     "no initial state": (
         "\n    def initial(self, s):\n        s.require(s.x == 1)\n",
-        "mine.py:19: initial requires what is false, so there is no initial state; assign what must hold",
+        "mine.py:19: initial requires something false, so there is no initial state; assign values instead",
     ),
 }
 
@@ -124,23 +124,23 @@ def test_a_mistake_beside_the_actions_is_named_with_its_line(tmp_path: Path, mis
 
 def test_an_action_without_docstring_is_refused(tmp_path: Path) -> None:
     outcome = run("check", mistaken(tmp_path, "s.x = 1"))
-    assert said(outcome, 150) == "mine.py:13: action act has no docstring; say in a sentence what happens"
+    assert said(outcome, 150) == ("mine.py:13: action act has no docstring; describe in one sentence what happens")
 
 
 OTHER = HEAD.split("\n\n\n")[1].replace("Mine", "Other")
 FILES = {
-    "SyntaxError": ("class Mine(:\n", "mine.py:1: invalid syntax; correct the syntax"),
+    "SyntaxError": ("class Mine(:\n", "mine.py:1: invalid syntax; fix the syntax"),
     "import error": (
         "import nowhere\n",
-        "mine.py:1: ModuleNotFoundError: No module named 'nowhere'; correct the model",
+        "mine.py:1: ModuleNotFoundError: No module named 'nowhere'; fix the model",
     ),
     "no model": (
         "x = 1\n",
-        "mine.py: there is no model in this file; write a subclass of isrcheck.Model",
+        "mine.py: there is no model in this file; define a subclass of isrcheck.Model",
     ),
-    "several models": (HEAD + OTHER, "mine.py has several models; name one: mine.py:Mine"),
-    "no action": (HEAD, "model mine has no action; mark a method with @action"),
-    "exit": ("exit()\n", "mine.py:1: the program is ended here; take that away"),
+    "several models": (HEAD + OTHER, "mine.py has several models; choose one: mine.py:Mine"),
+    "no action": (HEAD, "model mine has no action; decorate a method with @action"),
+    "exit": ("exit()\n", "mine.py:1: the model file calls sys.exit(); remove it"),
 }
 
 
@@ -164,8 +164,8 @@ def test_a_file_that_cannot_be_read_is_input_that_failed(tmp_path: Path) -> None
 @pytest.mark.parametrize("command", ["check", "models"])
 def test_an_unknown_model_is_answered_with_the_nearest(command: str) -> None:
     assert said(run(command, "kip-102"), 150) == (
-        "there is no model 'kip-102'; did you mean kip-101 or kip-320 or kip-279? "
-        f"known: {SHIPPED}; or name a file: my_model.py"
+        f"there is no model 'kip-102'; did you mean kip-101 or kip-320 or kip-279? known: {SHIPPED}; or "
+        "use a file: my_model.py"
     )
 
 
@@ -174,12 +174,12 @@ NAMES = {
         ("-s", "tpo=3"),
         "model counter has no setting 'tpo'; did you mean top? known: brokers_, least, top, wraps",
     ),
-    "above": (("-s", "top=10"), "setting top is a whole number from 1 to 9, not 10"),
-    "below": (("-s", "top=0"), "setting top is a whole number from 1 to 9, not 0"),
-    "not a number": (("-s", "top=x"), "setting top is a whole number from 1 to 9, not 'x'"),
-    "empty": (("-s", "top="), "setting top is a whole number from 1 to 9, not ''"),
-    "fraction": (("-s", "top=2.0"), "setting top is a whole number from 1 to 9, not '2.0'"),
-    "not a truth": (("-s", "wraps=1"), "setting wraps is true or false, not '1'"),
+    "above": (("-s", "top=10"), "setting top must be an integer from 1 to 9, not 10"),
+    "below": (("-s", "top=0"), "setting top must be an integer from 1 to 9, not 0"),
+    "not a number": (("-s", "top=x"), "setting top must be an integer from 1 to 9, not 'x'"),
+    "empty": (("-s", "top="), "setting top must be an integer from 1 to 9, not ''"),
+    "fraction": (("-s", "top=2.0"), "setting top must be an integer from 1 to 9, not '2.0'"),
+    "not a truth": (("-s", "wraps=1"), "setting wraps must be true or false, not '1'"),
     "invariant": (
         ("--invariant", "is-smal"),
         "model counter has no invariant 'is-smal'; did you mean is-small? known: half, is-small",
@@ -202,7 +202,7 @@ def test_names_and_values_that_a_model_does_not_have(tmp_path: Path, case: str) 
 
 USAGE = {
     "no equals sign": (("-s", "top"), "Invalid value for '-s': 'top' is not NAME=VALUE"),
-    "twice": (("-s", "top=3", "-s", "top=4"), "Invalid value for '-s': top is given more than once"),
+    "twice": (("-s", "top=3", "-s", "top=4"), "Invalid value for '-s': top was given more than once"),
     "engine": (
         ("--engine", "spin"),
         "Invalid value for '--engine': 'spin' is not one of 'local', 'reference', 'spark', 'symbolic'.",
@@ -242,7 +242,7 @@ def test_an_unwritable_path_is_refused_before_the_search(tmp_path: Path, case: s
     name, words = UNWRITABLE[case]
     target = tmp_path / name
     outcome = run("check", counter(tmp_path), option, target)
-    message = f"cannot write {target}: {words}; name a file in a folder that you can write"
+    message = f"cannot write {target}: {words}; choose a file in a writable folder"
     assert said(outcome, 153) == message
 
 
@@ -256,8 +256,8 @@ def test_a_memory_limit_too_small_to_start_is_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     message = said(run("check", counter(tmp_path), "--max-memory", "1kB", "--json", path), 152)
     words = message.split()
-    assert int(words[3]) > 1000
-    assert message == f"a search needs {words[3]} bytes of memory to begin; the limit is 1000 (--max-memory)"
+    assert int(words[5]) > 1000
+    assert message == f"a search needs at least {words[5]} bytes of memory; the limit is 1000 (--max-memory)"
     assert json.loads(path.read_text())["exit_code"] == 152
 
 
@@ -279,4 +279,4 @@ def test_a_syntax_error_in_a_file_that_the_model_imports_names_that_file(tmp_pat
     (tmp_path / "mine.py").write_text("import beside_it\n")
     (tmp_path / "beside_it.py").write_text("x = 1\n\ny = = 2\n")
     outcome = run("check", tmp_path / "mine.py")
-    assert (outcome.code, outcome.err) == (150, "isrcheck: beside_it.py:3: invalid syntax; correct the syntax\n")
+    assert (outcome.code, outcome.err) == (150, "isrcheck: beside_it.py:3: invalid syntax; fix the syntax\n")

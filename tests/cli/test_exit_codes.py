@@ -112,7 +112,7 @@ def test_our_own_bug_exits_255_with_one_line(tmp_path: Path, monkeypatch: pytest
 def test_a_disk_that_is_full_at_the_end_exits_153_after_the_report(tmp_path: Path) -> None:
     path = tmp_path / "r.json"
     outcome = run("check", counter(tmp_path), "-s", "least=2", "--itf", "/dev/full", "--json", path, "--quiet")
-    message = "cannot write /dev/full: No space left on device; name a file in a folder that you can write"
+    message = "cannot write /dev/full: No space left on device; choose a file in a writable folder"
     assert (outcome.code, outcome.err) == (153, f"isrcheck: {message}\n")
     assert outcome.out == "VIOLATED  counter: is-small in 3 states\n"
     data = valid(path)
@@ -133,7 +133,7 @@ def test_a_report_that_cannot_be_written_stops_no_other(tmp_path: Path, monkeypa
     assert outcome.err == f"isrcheck: {reason}\n"
     assert [part.split(":")[0].split(" (")[0] for part in reason.split("; ")] == [
         "cannot write /dev/full",
-        "name a file in a folder that you can write",
+        "choose a file in a writable folder",
         "cannot write GITHUB_STEP_SUMMARY",
     ]
 

@@ -75,11 +75,11 @@ def recorded_settings() -> dict[str, object]:
     [
         ("99", "there is no step 99; there are 4"),
         ("0", "there is no step 0; there are 4"),
-        ("foo", "'foo' is no step and no command; ? says what can be typed"),
-        ("-1", "'-1' is no step and no command; ? says what can be typed"),
+        ("foo", "'foo' is neither a step nor a command; ? shows help"),
+        ("-1", "'-1' is neither a step nor a command; ? shows help"),
         ("r 7", "there is no initial state 7; the model has 1 initial state, counted from 0"),
         ("u", "this is the initial state"),
-        ("w nothing", "no disabled instance begins with 'nothing'; write the name of an action"),
+        ("w nothing", "no disabled action begins with 'nothing'; write the name of an action"),
         ("= quorum.leder", "'quorum.leder', column 1: quorum has no field 'leder'; did you mean leader?"),
         ("=", "write an expression, such as s.quorum.isr"),
     ],
@@ -88,7 +88,7 @@ def test_what_cannot_be_answered_is_said_and_moves_nobody(line: str, words: str)
     first, *rest = typed(line, "2", "p").split("controller-shrink-isr(replica=1)\n")[1:]
     assert first.startswith(words)
     reported = rest[-1].splitlines()
-    assert reported[0] == "  1  This is where it begins."
+    assert reported[0] == "  1  The initial state."
     assert reported[1].startswith("  2  The controller makes broker 1 the leader")
 
 
@@ -118,10 +118,10 @@ def test_a_step_without_meaning_is_said_and_not_taken(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace('"value": number(0, 9)', '"value": number(0, 1)'))
     said = typed("1", "1", "= value", model=str(path), of=())
     assert said.rstrip().endswith("     1")
-    assert "it has no meaning here: counter.py:22: value: the value 2 is not a number from 0 to 1" in said
+    assert "it is undefined here: counter.py:22: value: the value 2 is not a number from 0 to 1" in said
 
 
 def test_a_page_and_a_terminal_at_once_are_refused() -> None:
     result = CliRunner().invoke(main, ["explore", "kip-101", "--terminal", "--port", "8080"])
     assert result.exit_code == 2
-    assert "--terminal serves no page; take --port and --no-browser away" in result.output
+    assert "--terminal does not serve a page; remove --port and --no-browser" in result.output

@@ -90,15 +90,15 @@ def test_the_part_around_the_trace_of_a_scenario() -> None:
     assert (found.code, found.err) == (0, "")
     assert found.out == run("export", "--to", "dot", "v3", *about).out
     refused = run("export", "--to", "dot", "v3", "--profile", "plain", *about)
-    assert (refused.code, "take --profile away" in refused.err) == (2, True)
+    assert (refused.code, "remove --profile" in refused.err) == (2, True)
 
 
 def test_a_graph_that_is_too_large_is_refused_and_not_written(tmp_path: Path) -> None:
     outcome = run("export", "--to", "dot", "kip-101", *SMALL, "--max-states", "5", "--output", tmp_path / "out.dot")
     assert outcome.code == 152
-    assert outcome.err.startswith("isrcheck: there are more than 5 states, too many to look at; take smaller")
+    assert outcome.err.startswith("isrcheck: there are more than 5 states; use smaller")
     outcome = run("export", "--to", "dot", "v3", "--max-states", "5")
-    assert "take --profile bare, smaller settings" in outcome.err
+    assert "use --profile bare, smaller settings" in outcome.err
     assert not (tmp_path / "out.dot").exists()
 
 

@@ -17,7 +17,7 @@ def test_the_help_has_every_command_once_in_its_group() -> None:
     assert re.findall(r"^  ([a-z][a-z-]+)(?:  |$)", shown, re.M) == list(COMMANDS)
     assert len(COMMANDS) <= 17
     assert [line[:-1] for line in shown.splitlines() if re.match(r"[A-Z].*:$", line)] == [
-        "Begin with", *GROUPS, "Options",
+        "Get started", *GROUPS, "Options",
     ]  # fmt: skip
 
 

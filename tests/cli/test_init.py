@@ -42,8 +42,8 @@ def test_what_cannot_be_begun_is_said_in_a_line(tmp_path: Path) -> None:
     there = tmp_path / "there.py"
     there.write_text("")
     for words, code, message in (
-        (("model", there), 153, "is there already"),
-        (("model", tmp_path / "a-b.py"), 2, "is no name of a Python file"),
+        (("model", there), 153, "already exists"),
+        (("model", tmp_path / "a-b.py"), 2, "is not a Python file name"),
         (("variant-of", "kip-32", tmp_path / "x.py"), 150, "did you mean kip-320"),
         (("variant-of", "kip-320", tmp_path / "x.py", "--action", "write"), 150, "has no action 'write'"),
         (("model", tmp_path / "no" / "such" / "x.py"), 153, "cannot write"),

@@ -13,10 +13,10 @@ counter: A number that goes up by one until it is at its top.
   class Counter in {file}
 
 Settings (default, values, meaning)
-  top       3     a whole number from 1 to 9  where it ends (a bound)
-  least     9     a whole number from 0 to 9  what is no longer small
-  wraps     true  true or false               whether it starts again
-  brokers_  2     a whole number from 1 to 3  brokers
+  top       3     an integer from 1 to 9  where it ends (a bound)
+  least     9     an integer from 0 to 9  what is no longer small
+  wraps     true  true or false           whether it starts again
+  brokers_  2     an integer from 1 to 3  brokers
 
 Variables (at the bare defaults)
   value  a number from 0 to 9
@@ -59,7 +59,7 @@ def test_json(tmp_path: Path) -> None:
     data = json.loads(run("models", counter(tmp_path), "--json").out)
     assert data["settings"]["top"] == {
         "default": 3,
-        "values": "a whole number from 1 to 9",
+        "values": "an integer from 1 to 9",
         "at_least": 1,
         "at_most": 9,
         "choices": None,

@@ -38,8 +38,8 @@ def test_walks_of_a_scenario_meet_its_violation(tmp_path: Path) -> None:
     ("words", "code", "message"),
     [
         ((), 2, "Missing argument 'MODEL', or --scenario."),
-        (("v3", "--scenario", NAME), 2, "take MODEL away"),
-        (("--scenario", NAME, "--profile", "bare"), 2, "take --profile away"),
+        (("v3", "--scenario", NAME), 2, "remove MODEL"),
+        (("--scenario", NAME, "--profile", "bare"), 2, "remove --profile"),
         (("--scenario", "v3-uncle"), 150, "there is no scenario 'v3-uncle'"),
     ],
 )

@@ -78,7 +78,7 @@ def test_a_write_that_fails_leaves_the_old_file(tmp_path: Path, monkeypatch: pyt
 def test_without_a_counterexample_no_itf_is_written(tmp_path: Path) -> None:
     target = tmp_path / "t.itf.json"
     outcome = run("check", counter(tmp_path), "--itf", target, "--quiet", "--engine", "reference")
-    assert outcome.err == f"isrcheck: there is no counterexample; {target} is not written\n"
+    assert outcome.err == f"isrcheck: no counterexample; {target} was not written\n"
     assert not target.exists()
 
 

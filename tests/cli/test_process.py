@@ -114,7 +114,7 @@ def test_a_reader_that_goes_away_is_no_bug(tmp_path: Path) -> None:
     process.stderr.close()
     data = json.loads((tmp_path / "r.json").read_text())
     assert (data["exit_code"], data["verdict"], data["distinct"]) == (153, "holds", 4)
-    assert data["reason"] == "the report cannot be printed: Broken pipe"
+    assert data["reason"] == "cannot print the report: Broken pipe"
 
 
 def test_standard_output_that_is_full_is_named(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_standard_output_that_is_full_is_named(tmp_path: Path) -> None:
         )
     assert (done.returncode, done.stderr) == (
         153,
-        "isrcheck: the report cannot be printed: No space left on device\n",
+        "isrcheck: cannot print the report: No space left on device\n",
     )
     assert json.loads((tmp_path / "r.json").read_text())["exit_code"] == 153
 
@@ -140,7 +140,7 @@ def ended(arguments: str, redirected: str) -> tuple[int, str]:
 @pytest.mark.exhaustive
 def test_output_that_is_full_or_closed_ends_in_the_documented_code(tmp_path: Path) -> None:
     question, unknown = f"check {counter(tmp_path)} -s least=2 --quiet", "check nobody"
-    assert ended("--help", ">/dev/full") == (153, "isrcheck: the text cannot be printed: No space left on device\n")
+    assert ended("--help", ">/dev/full") == (153, "isrcheck: cannot print the output: No space left on device\n")
     assert ended(question, ">&-") == (12, "")
     assert ended(question, ">&- 2>&-") == (12, "")
     assert ended(question, "2>&-") == (12, "VIOLATED  counter: is-small in 3 states\n")
@@ -254,7 +254,7 @@ def test_a_file_is_checked_again_whenever_it_is_saved(tmp_path: Path) -> None:
         assert process.stderr.read() == "isrcheck: interrupted\n"
     assert process.returncode == 130
     refused = isrcheck("check", "--watch", "kip-101")
-    assert (refused.returncode, "--watch goes with a file of your own" in refused.stderr) == (2, True)
+    assert (refused.returncode, "--watch requires a model file" in refused.stderr) == (2, True)
 
 
 def until(lines: IO[str], begins: str) -> str:

@@ -15,14 +15,14 @@ from isrcheck.checker.results.size_estimate import estimated_size, outlook
 @pytest.mark.parametrize(
     ("distinct", "line"),
     [
-        (0, "depth 3 was begun; none of its states is counted"),
-        (7, "7 states of depth 3 seen as well, not counted (not reproducible)"),
+        (0, "depth 3 was started; none of its states is counted"),
+        (7, "7 states of depth 3 also seen, but not counted (not reproducible)"),
     ],
 )
 def test_the_level_after_the_last_whole_one(distinct: int, line: str) -> None:
     result = check("kip-101", {"replicas": 2}, limits=Limits(states=5))
     found = uncovered(replace(result, partial={"level": 3, "generated": 9, "distinct": distinct}))
-    assert found[1] == line and "found and not expanded" in found[0]
+    assert found[1] == line and "found but not expanded" in found[0]
 
 
 def test_what_sorting_takes_grows_up_to_its_limit_only() -> None:

@@ -166,8 +166,8 @@ def test_what_was_never_driven_is_told_with_the_reason() -> None:
     assert covering.why(found.interpreter, first, "shrink") == (
         f"no instance was enabled where it was tried; refused {2 * tried} times at test_driving.py:{line}"
     )
-    assert covering.why(found.interpreter, first, "jump") == "the model has no such step at these settings"
-    assert Covering().why(found.interpreter, first, "shrink") == "it was never tried"
+    assert covering.why(found.interpreter, first, "jump") == "the model has no such step with these settings"
+    assert Covering().why(found.interpreter, first, "shrink") == "never tried"
 
 
 class Drawing(Model):
@@ -262,7 +262,7 @@ def test_a_path_of_which_steps_are_left_out_is_not_driven_to_its_end() -> None:
     report.add(Outcome("scenario x", driver.model, driver.drive(driver.along(path)), {}, 8))
     assert 0 < rests < 8
     assert (report.outcomes[0].verdict, report.outcomes[0].left_out) == ("not-driven-to-its-end", 8 - rests)
-    assert re.search(rf"scenario x +step {rests} of 8 +{8 - rests} steps left out", "\n".join(report_text(report)))
+    assert re.search(rf"scenario x +step {rests} of 8 +{8 - rests} steps skipped", "\n".join(report_text(report)))
 
 
 class Leaping(Counter):
@@ -379,7 +379,7 @@ def test_what_an_earlier_version_of_kafka_did_otherwise(version: str, otherwise:
 def test_a_model_without_a_mapping_is_refused() -> None:
     with pytest.raises(UnknownName, match="model v3 has no mapping to Kafka's classes"):
         mapping_of("v3")
-    with pytest.raises(UnknownName, match="has no recorded path, since everything it asks holds"):
+    with pytest.raises(UnknownName, match="has no recorded path, because everything it checks holds"):
         with_traces("kraft", ("kraft-kept-expansion-loses-nothing",))
     with pytest.raises(UnknownName, match="is of model v3, not of kraft"):
         with_traces("kraft", (next(s.name for s in with_traces("v3", ())),))
@@ -387,7 +387,7 @@ def test_a_model_without_a_mapping_is_refused() -> None:
 
 def test_a_version_without_sources_is_refused() -> None:
     for version in ("1.0.0", "3.8.1", "4.2", "4.2.0; rm", "latest"):
-        with pytest.raises(CommandError, match="the harness has no sources for Kafka") as caught:
+        with pytest.raises(CommandError, match="the harness does not support Kafka") as caught:
             harness_build.known_version(version)
         assert caught.value.code == Exit.UNKNOWN
 
@@ -399,9 +399,7 @@ def test_a_tool_that_is_missing_is_named_with_the_remedy(
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path))
     monkeypatch.setattr("shutil.which", lambda name: None if name == tool else f"/usr/bin/{name}")
-    with pytest.raises(
-        CommandError, match=f"{tool} cannot be run here; install a JDK of version 17 or later and Maven"
-    ):
+    with pytest.raises(CommandError, match=f"{tool} not found; install a JDK of version 17 or later and Maven"):
         harness_build.classpath(harness_build.NEWEST)
 
 
@@ -411,7 +409,9 @@ def test_a_build_that_fails_is_told_in_one_line(monkeypatch: pytest.MonkeyPatch,
     failing.chmod(0o755)
     monkeypatch.setenv("ISRCHECK_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(harness_build, "_tool", lambda name, own=None: str(failing))
-    with pytest.raises(CommandError, match="could not build the harness: Unknown host repo; it needs Maven Central"):
+    with pytest.raises(
+        CommandError, match="could not build the harness: Unknown host repo; Maven needs access to Maven Central"
+    ):
         harness_build.classpath(harness_build.NEWEST)
     assert not list((tmp_path / "cache").rglob("*.jar"))
 
@@ -430,7 +430,7 @@ def test_what_another_may_write_is_not_run(monkeypatch: pytest.MonkeyPatch, tmp_
 def test_the_command_refuses_in_one_line() -> None:
     for arguments, words in (
         (["conform", "v3"], "has no mapping"),
-        (["conform", "kraft", "--kafka", "0.9"], "has no sources for Kafka '0.9'"),
+        (["conform", "kraft", "--kafka", "0.9"], "does not support Kafka '0.9'"),
         (["conform", "kraft", "--scenario", "kraft-never"], "there is no scenario"),
         (["conform", "kraft", "-s", "nothing=1"], "no setting"),
     ):

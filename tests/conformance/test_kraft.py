@@ -478,7 +478,7 @@ def test_an_elr_that_was_cleared_stays_in_an_index_of_kafka_which_is_known(harne
     assert driven.difference is not None and driven.taken == len(CLEARED)
     ((part, said, has),) = driven.difference.parts
     assert (part, has) == ("state[0]", {**said, "version": said["version"] + 1})
-    assert kraft_mapping.known(found.model, driven) == "Kafka: an ELR that was cleared stays in an index"
+    assert kraft_mapping.known(found.model, driven) == "Kafka: a cleared ELR stays in an index"
     other = replace(driven.difference, parts=((part, said, {**has, "leader": 0}),))
     assert kraft_mapping.known(found.model, replace(driven, difference=other)) is None
     assert kraft_mapping.known(found.model, replace(driven, steps=driven.steps[5:])) is None

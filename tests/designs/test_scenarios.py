@@ -73,7 +73,7 @@ DESIGNS = {
     "kraft": Unused(
         settings={
             "failed_directory": "with an empty one nothing happens, as kraft-lost-directory-and-a-clean-stop says",
-            "late_notes": "one fetch that is noted late is enough for what is seen",
+            "late_notes": "one fetch that is noted late is enough for seen behaviours",
         }
     ),
     "v1": Unused(

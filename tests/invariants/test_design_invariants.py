@@ -146,7 +146,9 @@ def test_an_invariant_about_a_setting_that_a_model_does_not_have_does_not_fit_it
 def test_why_an_invariant_does_not_fit_a_model_is_told() -> None:
     with pytest.raises(UnknownName) as reported:
         check("kip-320", invariants=["service-goes-on"])
-    assert str(reported.value) == "invariant service-goes-on is for the models in model/designs, which kip-320 is not"
+    assert str(reported.value) == (
+        "invariant service-goes-on applies only to the models in model/designs, not to kip-320"
+    )
 
 
 def violated_by_scenarios() -> set[str]:

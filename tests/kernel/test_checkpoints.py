@@ -201,9 +201,9 @@ def damaged(folder: Path, name: str, content: bytes | None) -> None:
     with pytest.raises(CheckpointRefused) as refused:
         read()
     assert str(refused.value) in (
-        f"{bad / name} is damaged; begin anew with --checkpoint and another folder",
-        f"{bad / name} is missing; begin anew with --checkpoint and another folder",
-        f"{bad} has no checkpoint; begin one with --checkpoint",
+        f"{bad / name} is damaged; start over with --checkpoint and another folder",
+        f"{bad / name} is missing; start over with --checkpoint and another folder",
+        f"{bad} has no checkpoint; start with --checkpoint",
     )
     shutil.copy(folder / "good" / name, bad / name)
 
@@ -212,7 +212,7 @@ def test_a_manifest_of_another_format_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(checkpoint, "FORMAT", 7)
     run(with_everything(), kept(tmp_path))
     monkeypatch.undo()
-    with pytest.raises(CheckpointRefused, match=r"is of format 7, and this isrcheck reads 2; begin anew"):
+    with pytest.raises(CheckpointRefused, match=r"has format 7, but this isrcheck reads format 2; start over"):
         run(with_everything(), kept(tmp_path, True))
 
 
@@ -221,7 +221,7 @@ def test_a_change_of_the_model_is_seen(tmp_path: Path) -> None:
     run(toy, kept(tmp_path))
     first, *others = toy.transitions
     changed = replace(first, guard=and_(first.guard, lt(leaf(toy.leaves[0]), number(11))))
-    with pytest.raises(CheckpointRefused, match=r"another kernel \(.*\): the model has changed, or isrcheck has"):
+    with pytest.raises(CheckpointRefused, match=r"another kernel \(.*\): the model or isrcheck has changed"):
         run(replace(toy, transitions=(changed, *others)), kept(tmp_path, True))
 
 
@@ -231,7 +231,7 @@ def test_a_change_that_only_the_first_states_show_is_seen(tmp_path: Path) -> Non
     elsewhere = replace(toy, initial=((3, 3),))
     assert Kernel(toy).text == Kernel(elsewhere).text
     run(elsewhere, kept(tmp_path))
-    with pytest.raises(CheckpointRefused, match="the model has changed, or isrcheck has"):
+    with pytest.raises(CheckpointRefused, match="the model or isrcheck has changed"):
         run(toy, kept(tmp_path, True))
 
 
@@ -254,7 +254,7 @@ def test_other_questions_are_refused_in_one_line(tmp_path: Path) -> None:
     assert isrcheck("kip-320", *small, "--resume", tmp_path, "--workers", 1).exit_code == 0
     for words, what in (
         (("kip-320", "-s", "replicas=2", "-s", "log_size=2"), "is of settings "),
-        (("kip-279", *small), "is of model kip-320, not kip-279; ask the same, or begin anew"),
+        (("kip-279", *small), "is of model kip-320, not kip-279; use the same options, or start over"),
         (
             ("kip-320", *small, "--deadlock"),
             "symmetry=[], not continue=False, deadlock=True, symmetry=[]; ask",
@@ -270,13 +270,13 @@ def test_other_questions_are_refused_in_one_line(tmp_path: Path) -> None:
         assert what in refused.output
     again = isrcheck("kip-320", *small, "--checkpoint", tmp_path)
     assert again.exit_code == 150
-    assert "has a checkpoint; go on with --resume, or name another folder" in again.output
+    assert "already has a checkpoint; continue with --resume, or choose another folder" in again.output
 
 
 def test_folders_that_are_not_for_checkpoints(tmp_path: Path) -> None:
     nothing = isrcheck("kip-320", "--resume", tmp_path)
     assert nothing.exit_code == 150
-    assert "has no checkpoint; begin one with --checkpoint" in nothing.output
+    assert "has no checkpoint; start with --checkpoint" in nothing.output
     (tmp_path / "000001.states.tmp").write_bytes(b"what a killed process left")
     (tmp_path / "000001.levels.json").write_bytes(b"the same")
     run(with_everything(), kept(tmp_path / "new" / "folder"))
@@ -285,17 +285,20 @@ def test_folders_that_are_not_for_checkpoints(tmp_path: Path) -> None:
     run(with_everything(), kept(tmp_path))
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").write_text("mine")
-    with pytest.raises(CheckpointRefused, match=r"has other files \(letter.txt\); name a new folder"):
+    with pytest.raises(CheckpointRefused, match=r"contains other files \(letter.txt\); choose a new folder"):
         run(with_everything(), kept(tmp_path / "other"))
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--checkpoint", "a", "--resume", "b"), "--checkpoint begins and --resume goes on; take one of them away"),
-        (("--checkpoint", "a", "--engine", "reference"), "--checkpoint goes with --engine local or spark"),
-        (("--resume", "a", "--engine", "symbolic"), "--resume goes with --engine local or spark"),
-        (("--checkpoint-every", "3"), "--checkpoint-every goes with --checkpoint or --resume"),
+        (
+            ("--checkpoint", "a", "--resume", "b"),
+            "--checkpoint starts a new search and --resume continues one; remove one of them",
+        ),
+        (("--checkpoint", "a", "--engine", "reference"), "--checkpoint requires --engine local or spark"),
+        (("--resume", "a", "--engine", "symbolic"), "--resume requires --engine local or spark"),
+        (("--checkpoint-every", "3"), "--checkpoint-every requires --checkpoint or --resume"),
     ],
 )
 def test_options_that_do_not_go_together(words: tuple[str, ...], message: str) -> None:

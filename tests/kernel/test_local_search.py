@@ -233,7 +233,7 @@ def test_the_limit_of_memory_is_kept_and_too_little_is_refused() -> None:
     assert found.peak_store_bytes <= 4 * least
     assert sum(found.levels) > 1000
     assert run(toy, limits=Limits(memory=least))[0].stopped == "memory"
-    with pytest.raises(LimitTooSmall, match=f"needs {least} bytes of memory to begin; the limit is {least - 1}"):
+    with pytest.raises(LimitTooSmall, match=f"needs at least {least} bytes of memory; the limit is {least - 1}"):
         run(toy, limits=Limits(memory=least - 1))
 
 

@@ -125,8 +125,8 @@ def test_a_full_disk_loses_nothing_that_a_checkpoint_can_keep(tmp_path: Path) ->
     full = isrcheck("3/2/2/2", *words, "--checkpoint", kept, small_disk=True)
     assert (full.returncode, full.stdout, full.stderr.count("\n")) == (153, "", 1)
     assert full.stderr == (
-        f"isrcheck: {tmp_path}: No space left on device: no more states can be kept here; "
-        "--store-folder names another place\n"
+        f"isrcheck: {tmp_path}: No space left on device: no more states can be stored here; choose "
+        "another folder with --store-folder\n"
     )
     assert json.loads(found.read_text())["exit_code"] == 153
     parts = json.loads((kept / MANIFEST).read_text())["parts"]
@@ -198,7 +198,7 @@ def test_the_expressions_of_the_largest_model_take_little_more(tmp_path: Path) -
 def test_what_memory_has_no_room_for_the_disk_has(tmp_path: Path) -> None:
     """The message about memory also recommends the disk. The number of states is that of the published table."""
     refused = limited("3/3/3/2", 24 * MIB, tmp_path / "refused")
-    assert refused["reason"].endswith("; --store disk needs a small part of it")
+    assert refused["reason"].endswith("; --store disk needs much less")
     words = ("--max-memory", 24 * MIB, "--store", "disk", "--store-folder", tmp_path, "--json", tmp_path / "found")
     done = isrcheck("3/3/3/2", *words)
     found = json.loads((tmp_path / "found").read_text())

@@ -232,7 +232,7 @@ def test_the_command_says_where_and_how_large_and_clears(folder: Folder, tmp_pat
 def test_nothing_is_kept_where_the_variable_is_empty(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "")
     assert objects() is None
-    assert run("--cache").out == "nothing is kept: ISRCHECK_CACHE is empty\n"
+    assert run("--cache").out == "nothing is cached: ISRCHECK_CACHE is empty\n"
 
 
 DIGEST = """

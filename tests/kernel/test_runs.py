@@ -610,7 +610,7 @@ def test_workers_come_to_the_end_of_a_level_however_little_they_do_at_a_time(
         self._work = work
         if seconds and not expanded and not self.store.shared[search_loops.PAUSE]:  # nothing had to grow
             idle.append(level)
-            assert len(idle) < 20, "the workers do nothing, again and again"
+            assert len(idle) < 20, "the workers do nothing, infinitely often"
 
     monkeypatch.setattr(kind, "_between", slow)
     monkeypatch.setattr(large_search, "_needs_table", lambda *question: store == "table")

@@ -70,12 +70,12 @@ def test_the_json_says_where_the_states_were(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--store", "disk", "--engine", "reference"), "--store goes with --engine local"),
-        (("--store-folder", "a"), "--store-folder goes with --store disk"),
-        (("--store", "disk", "--store-folder", "a/b"), "there is no folder a/b; make it, or name another one"),
+        (("--store", "disk", "--engine", "reference"), "--store requires --engine local"),
+        (("--store-folder", "a"), "--store-folder requires --store disk"),
+        (("--store", "disk", "--store-folder", "a/b"), "folder a/b does not exist; create it, or choose another one"),
         (
             ("--store", "disk", "--store-folder", __file__),
-            f"there is no folder {__file__}; make it, or name another one",
+            f"folder {__file__} does not exist; create it, or choose another one",
         ),
     ],
 )

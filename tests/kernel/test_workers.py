@@ -162,4 +162,4 @@ def test_workers_are_of_the_local_engine_alone() -> None:
     assert CliRunner().invoke(main, command).exit_code == 12
     refused = CliRunner().invoke(main, [*command, "--engine", "reference"])
     assert refused.exit_code == 2
-    assert "--engine reference has no workers; --workers goes with --engine local" in refused.output
+    assert "--engine reference does not support workers; --workers requires --engine local" in refused.output

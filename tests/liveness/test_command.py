@@ -113,8 +113,8 @@ def test_what_never_happens_exits_13_and_is_told(lamp: Path, tmp_path: Path) -> 
     outcome = run("check", lamp, "--liveness", "second-day", "--json", out)
     assert outcome.code == 13
     first, *rest = outcome.out.splitlines()
-    assert first == "VIOLATED  lamp: second-day after 1 state round and round in 2 steps"
-    assert "Liveness (weak fairness of healing actions unless their model says other)" in rest
+    assert first == "VIOLATED  lamp: second-day after 1 state in a cycle of 2 steps"
+    assert "Liveness (weak fairness of healing actions unless the model declares otherwise)" in rest
     reported = rest[rest.index("Counterexample: second-day") :]
     assert "From here on, for ever:" in reported
     assert "  2  hand  The hand turns the lamp." in reported
@@ -151,11 +151,11 @@ def test_what_happens_names_the_promises_that_it_rests_on(lamp: Path, tmp_path: 
     lines = [" ".join(line.split()) for line in outcome.out.splitlines()]
     at = lines.index("second-day holds")
     assert lines[at + 1 : at + 3] == [
-        "2 states in which it is open; 0 fair ends, 0 fair components, 1 unfair",
-        "because these are fair: rise, turn",
+        "2 states in which it is pending; 0 fair ends, 0 fair components, 1 unfair",
+        "because of the fairness of rise, turn",
     ]
     at = lines.index("shines holds")
-    assert lines[at + 1].startswith("2 choices of parameters, 2 states in which it is open")
+    assert lines[at + 1].startswith("2 choices of parameters, 2 states in which it is pending")
 
 
 def test_where_it_stays_is_told(lamp: Path) -> None:
@@ -179,12 +179,12 @@ def test_of_a_search_that_stopped_only_a_lasso_is_said(lamp: Path, tmp_path: Pat
     asked = ("check", lamp, "--invariant", "first-day", "--liveness", "second-day", "--json", out)
     outcome = run(*asked, "--liveness", "shines")
     assert outcome.code == 12
-    assert "second-day after 1 state round and round in 2 steps (not canonical)" in outcome.out.splitlines()[0]
-    assert "1 state in which it is open, of those explored" not in outcome.out
-    assert "2 states in which it is open, of those explored" in outcome.out
+    assert "second-day after 1 state in a cycle of 2 steps (not canonical)" in outcome.out.splitlines()[0]
+    assert "1 state in which it is pending, of those explored" not in outcome.out
+    assert "2 states in which it is pending, of those explored" in outcome.out
     found = read(out)["liveness"]
     assert (found["second-day"]["verdict"], found["second-day"]["lasso"]["canonical"]) == ("violated", False)
-    why = "only a whole exploration says what must happen: an invariant is violated; --continue explores on"
+    why = "liveness needs a complete exploration: an invariant is violated; --continue explores further"
     assert (found["shines"]["verdict"], found["shines"]["reason"]) == ("incomplete", why)
     assert run("replay", out, "--model", lamp, "--quiet").code in (12, 13)
     assert run(*asked, "--continue").code == 12
@@ -216,9 +216,9 @@ def test_a_limit_or_an_interruption_leaves_it_open(lamp: Path, monkeypatch: pyte
         assert (invariant_outcome.verdict, result.verdict) == ("incomplete", "incomplete")
         return invariant_outcome.verdict, invariant_outcome.why or "", result.exit_code
 
-    needs = "it needs 12 more bytes than there are (--max-memory)"
+    needs = "it needs 12 more bytes than allowed (--max-memory)"
     assert asked(region.NotAllowed("memory", 12)) == ("incomplete", needs, 152)
-    assert asked(region.NotAllowed("time")) == ("incomplete", "the time is over (--max-seconds)", 152)
+    assert asked(region.NotAllowed("time")) == ("incomplete", "the time limit is reached (--max-seconds)", 152)
     assert asked(KeyboardInterrupt()) == ("incomplete", "interrupted", 130)
 
 
@@ -271,9 +271,9 @@ def test_an_allowance_is_of_bytes_and_of_time() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--unfair", "turn"], "--unfair goes with --liveness"),
-        (["--fairness", "strong"], "--fairness goes with --liveness"),
-        (["--liveness", "shines", "--engine", "spark"], "says nothing of what must happen"),
+        (["--unfair", "turn"], "--unfair requires --liveness"),
+        (["--fairness", "strong"], "--fairness requires --liveness"),
+        (["--liveness", "shines", "--engine", "spark"], "cannot check liveness"),
     ],
 )
 def test_a_line_that_does_not_parse(lamp: Path, options: list[str], message: str) -> None:
@@ -313,7 +313,7 @@ def test_a_lasso_is_written_as_itf_with_its_loop_and_walked_again(lamp: Path) ->
     for file in (out, itf):
         outcome = run("replay", file, "--model", lamp)
         assert outcome.code == 13
-        assert outcome.out.startswith("VALID  second-day: 3 states, a fair behaviour that breaks second-day\n")
+        assert outcome.out.startswith("VALID  second-day: 3 states, a fair behaviour that violates second-day\n")
         assert "From here on, for ever:" in outcome.out
         assert run("replay", file, "--model", lamp, "--expect-violation", "--quiet").code == 0
         assert "This is state 1 again, and so on." in run("replay", file, "--model", lamp).out
@@ -346,17 +346,17 @@ REFUSED: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     ),
     "it does not come back": (
         lambda d: lasso(d)["cycle"].pop(),
-        "INVALID  second-day: state 2 is not state 1, to which it is to lead back",
+        "INVALID  second-day: state 2 does not equal state 1, where the loop begins",
     ),
     "it is not fair": (
         lambda d: promises(d).update(strong=["rise"]),
-        "INVALID  second-day: it is not fair: rise() could happen again and again, and never does",
+        "INVALID  second-day: it is not fair: rise() is enabled infinitely often, but never happens",
     ),
     "it stays where something must happen": (
         lambda d: lasso(d).update(cycle=[]),
-        "INVALID  second-day: it is not fair: turn() could happen all the time, and never does",
+        "INVALID  second-day: it is not fair: turn() is enabled continuously, but never happens",
     ),
-    "no loop": (lambda d: lasso(d).update(loop=None), "INVALID  second-day: it does not say from where on it repeats"),
+    "no loop": (lambda d: lasso(d).update(loop=None), "INVALID  second-day: it does not say where it repeats"),
     "no such choice": (
         lambda d: d["liveness"]["second-day"].update(choice={"day": 3}),
         "INVALID  second-day: property second-day has no such choice of its parameters",
@@ -383,7 +383,7 @@ def test_a_cycle_of_kip_320_that_a_fair_fetch_leaves_is_refused(tmp_path: Path) 
     assert run("replay", out, "--quiet").code == 13
     outcome = run("replay", changed(out, lambda d: promises(d).update(unfair=[])), "--quiet")
     assert outcome.code == 10
-    assert "it is not fair: fenced-follower-fetch(follower=1, leader=0) could happen all the time" in outcome.out
+    assert "it is not fair: fenced-follower-fetch(follower=1, leader=0) is enabled continuously" in outcome.out
 
 
 def test_a_lasso_that_stops_at_the_wall_of_the_search_is_refused(lamp: Path) -> None:
@@ -396,7 +396,7 @@ def test_a_lasso_that_stops_at_the_wall_of_the_search_is_refused(lamp: Path) -> 
     outcome = run("replay", out, "--model", lamp, "--quiet")
     assert (outcome.code, outcome.out) == (
         10,
-        "INVALID  gets-open: it is not fair: rise() could happen all the time, and never does\n",
+        "INVALID  gets-open: it is not fair: rise() is enabled continuously, but never happens\n",
     )
 
 
@@ -434,7 +434,7 @@ def test_a_report_of_ci_fails_with_the_property(lamp: Path, tmp_path: Path) -> N
     assert (failed, set(cases) - failed) == ({"gets-open", "second-day", "stays-dark"}, {"is-shut", "shines"})
     results = json.loads(sarif.read_text())["runs"][0]["results"]
     reported = {result["ruleId"]: result["message"]["text"] for result in results}
-    assert "after 1 state round and round in 2 steps: The second day comes." in reported["second-day"]
+    assert "after 1 state in a cycle of 2 steps: The second day comes." in reported["second-day"]
 
 
 def test_an_interruption_while_properties_are_asked_keeps_the_search(
@@ -462,7 +462,7 @@ def test_a_checkpoint_is_of_the_properties_asked(lamp: Path, tmp_path: Path) -> 
     assert run("check", lamp, "--checkpoint", folder, "--quiet").code == 0
     outcome = run("check", lamp, "--liveness", "shines", "--resume", folder)
     assert outcome.code == 150
-    assert "ask the same, or begin anew" in outcome.err
+    assert "use the same options, or start over" in outcome.err
 
 
 # --- TLA+ -----------------------------------------------------------------------------------------------------------
@@ -494,7 +494,7 @@ def test_tla_has_the_properties_and_what_is_promised(lamp: Path, tmp_path: Path)
 def test_other_languages_have_no_such_fairness(lamp: Path) -> None:
     outcome = run("export", lamp, "--liveness", "shines", "--to", "promela")
     assert outcome.code == 2
-    assert "--liveness goes with --to tla" in outcome.err
+    assert "--liveness requires --to tla" in outcome.err
 
 
 def test_an_assertion_tells_the_lasso(lamp: Path) -> None:

@@ -87,7 +87,7 @@ def test_what_only_the_room_stops_is_excused(tmp_path: Path) -> None:
     assert verdict(wall(tmp_path, ROOM="s.room(s.n < 2)")) == ("holds", 0, 3)  # an end, on and off, and the way between
     result = check(str(wall(tmp_path, ROOM="s.room(s.n < 2)")), liveness=["all"])
     assert result.to_json()["liveness"]["all-is-counted"]["holds_without_excuse"] is False
-    assert "warning: all-is-counted holds; excused for want of room: 2 ends and 1 component" in brief(result)
+    assert "warning: all-is-counted holds, except where a bound stops it: 2 ends and 1 component" in brief(result)
 
 
 class Grouped(Model):
@@ -140,33 +140,33 @@ MISTAKES = {
     "unknown fairness": ({"FAIR": ", fair='some'"}, 'fair=\'some\'; write "weak", "strong" or "none"'),
     "promised environment": (
         {"FAIR": ", fair='weak', environment=True"},
-        "an environment action with fairness; take fair, together and handler away",
+        "an environment action with fairness; remove fair, together and handler",
     ),
     "together": ({"FAIR": ", together=('x',)"}, "together=('x',); write a tuple of parameters: none"),
-    "handler": ({"FAIR": ", handler=''"}, "handler='' with together=None; give one of them, the handler by its name"),
+    "handler": ({"FAIR": ", handler=''"}, "handler='' with together=None; use one of them; handler takes a name"),
     "room in a larger condition": (
         {"ROOM": "s.room(s.n < 2) & s.up"},
         "s.room(...) in a larger condition; write s.require(a, s.room(b))",
     ),
-    "room of no condition": ({"ROOM": "s.room(3)"}, "3 is not a condition; compare it with something"),
-    "room decides": ({"ROOM": "s.room(True) or s.up"}, "a condition on the state decides a branch"),
+    "room of no condition": ({"ROOM": "s.room(3)"}, "3 is not a condition; compare it with a value"),
+    "room decides": ({"ROOM": "s.room(True) or s.up"}, "a branch depends on the state"),
     "no pair": (
         {"ANSWER": "return s.n == 0"},
-        "leads_to all_is_counted gives back no pair; return (condition, condition)",
+        "leads_to all_is_counted does not return a pair; return (condition, condition)",
     ),
-    "nothing": ({"ANSWER": "pass"}, "leads_to all_is_counted gives nothing back; return a condition"),
+    "nothing": ({"ANSWER": "pass"}, "leads_to all_is_counted returns nothing; return a condition"),
     "nothing of an invariant kind": (
         {"PROPERTY": "@eventually", "ANSWER": "pass"},
-        "eventually all_is_counted gives nothing back; return a condition",
+        "eventually all_is_counted returns nothing; return a condition",
     ),
     "no condition": (
         {"PROPERTY": "@stable", "ANSWER": "return 3"},
-        "stable all_is_counted gives back what is no condition",
+        "stable all_is_counted must return a condition",
     ),
-    "no choice": ({"ANSWER": "return for_each(lambda a: None, a=[1])"}, "property all_is_counted asks nothing"),
+    "no choice": ({"ANSWER": "return for_each(lambda a: None, a=[1])"}, "property all_is_counted has no condition"),
     "other parameters": (
         {"ANSWER": "return for_each(lambda b: None, a=[1])"},
-        "for_each binds a but its function takes other parameters; give both the same names",
+        "for_each binds a, but its function takes other parameters; use the same names in both",
     ),
     "no actions": ({"PROPERTY": "@eventually_never()"}, "@eventually_never without actions"),
     "unknown action": (
@@ -201,17 +201,17 @@ UNKNOWN = {
         {"liveness": ["all-is-count"]},
         "has no property 'all-is-count'; did you mean all-is-counted?",
     ),
-    "not of this model": ({"liveness": ["isr-settles"]}, "property isr-settles does not fit model wall"),
-    "a text": ({"liveness": "all"}, "liveness is a list of names: ['all']"),
+    "not of this model": ({"liveness": ["isr-settles"]}, "property isr-settles does not apply to model wall"),
+    "a text": ({"liveness": "all"}, "liveness must be a list of names: ['all']"),
     "no such action": (
         {"liveness": ["all"], "fairness": Fairness(strong=frozenset({"counts"}))},
         "model wall has no action 'counts'; did you mean count?",
     ),
     "two promises": (
         {"liveness": ["all"], "fairness": Fairness(strong=frozenset({"count"}), unfair=frozenset({"count"}))},
-        "action count is to be strong and unfair; say one",
+        "action count is listed as both strong and unfair; choose one",
     ),
-    "another engine": ({"liveness": ["all"], "engine": "reference"}, "says nothing of what must happen"),
+    "another engine": ({"liveness": ["all"], "engine": "reference"}, "cannot check liveness"),
 }
 
 
@@ -230,7 +230,7 @@ def test_a_handler_has_one_fairness(tmp_path: Path) -> None:
             """Another outcome."""
             s.n = a
 
-    with pytest.raises(ModelError, match="of one handler; give both the same fairness"):
+    with pytest.raises(ModelError, match="of the same handler is strong; give both the same fairness"):
         obligations(Torn(), Interpreter(Torn(), {}).labels, Fairness())
 
 

@@ -74,7 +74,7 @@ def require_true_so_far(seed: int, states: int) -> set[str]:
             assert brute.truth(name).prefix is not None
         else:
             assert outcome.asked == ()
-            assert outcome.why == "only a whole exploration says what must happen: the search did not finish"
+            assert outcome.why == "liveness needs a complete exploration: the search did not finish"
             missed = brute.truth(name)
             seen |= {"missed"} if missed.ends | missed.fair else set()
     return seen

@@ -183,6 +183,6 @@ def test_what_means_nothing_in_a_state_that_is_not_kept_is_refused() -> None:
     try:
         by_orbits = check(Odd, liveness=["odd"], symmetry=True)
     except ModelError as error:
-        assert "check it without symmetry" in str(error)
+        assert "check without symmetry" in str(error)
     else:
         assert by_orbits.exit_code == 75

@@ -243,7 +243,7 @@ def test_a_story_has_lanes_and_counts_changes_of_actor() -> None:
 
 
 def test_sentences_read_and_nothing_else() -> None:
-    with pytest.raises(ModelError, match="a sentence assigns lit; sentences only read what happened"):
+    with pytest.raises(ModelError, match="a description assigns lit; descriptions only read the step"):
         SeenState(Switch(), (0, frozenset())).lit = 1
 
 
@@ -256,8 +256,8 @@ def test_a_mistake_in_a_sentence_costs_no_verdict() -> None:
 
     reported = narrate(Mumbling(), pressed(Mumbling(), ("press", 1), ("press", 0)))
     assert [x.text for x in reported] == [
-        "broker 1: press [describe_press fails: AttributeError: the state has no variable 'lamp'; known: lit, seen]",
-        "broker 0: press [describe_press gives '' and no sentence]",
+        "broker 1: press [describe_press failed: AttributeError: the state has no variable 'lamp'; known: lit, seen]",
+        "broker 0: press [describe_press returned '' instead of a sentence]",
     ]
 
 
@@ -269,10 +269,11 @@ def test_a_sentence_that_fits_no_action_is_refused() -> None:
         return ""
 
     with pytest.raises(
-        ModelError, match=r"describe_pres describes no action; call it describe_ and the name of an action"
+        ModelError,
+        match=r"describe_pres does not belong to an action; name it describe_ followed by the name of an action",
     ):
         type("Wrong", (Switch,), {"abstract": True, "describe_pres": describe_pres})
     with pytest.raises(
-        ModelError, match=r"describe_press takes \(old, new\); take \(old, new, by\) as the action does"
+        ModelError, match=r"describe_press takes \(old, new\); take \(old, new, by\), as the action does"
     ):
         type("Wrong", (Switch,), {"abstract": True, "describe_press": describe_press})

@@ -122,7 +122,9 @@ def test_a_back_end_that_lacks_an_operator_says_so(back_end: str, monkeypatch: p
 @pytest.mark.parametrize("back_end", BACK_ENDS)
 def test_a_back_end_with_a_row_for_no_operator_says_so(back_end: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delitem(OPERATORS, "size")
-    with pytest.raises(NotImplementedError, match=re.escape(f"{back_end} has size, which is no operator; remove it")):
+    with pytest.raises(
+        NotImplementedError, match=re.escape(f"{back_end} has size, which is not an operator; remove it")
+    ):
         complete(back_end, dict.fromkeys(e.SEMANTICS))
 
 

@@ -24,7 +24,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         (
             ("--engine", engine, "--workers", "2"),
             2,
-            f"--engine {engine} has no workers; --workers goes with --engine local",
+            f"--engine {engine} does not support workers; --workers requires --engine local",
         )
         for engine in ("reference", "spark", "symbolic")
     ),
@@ -32,7 +32,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         (
             ("--engine", engine, "--symmetry"),
             2,
-            f"--engine {engine} does not count orbits; --symmetry goes with --engine local",
+            f"--engine {engine} does not support symmetry reduction; --symmetry requires --engine local",
         )
         for engine in ("reference", "spark", "symbolic")
     ),
@@ -40,7 +40,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         (
             ("--engine", engine, *words),
             2,
-            f"--engine {engine} has no store to choose; {words[0]} goes with --engine local",
+            f"--engine {engine} has only one kind of store; {words[0]} requires --engine local",
         )
         for engine in ("reference", "spark", "symbolic")
         for words in (("--store", "disk"), ("--store-folder", "a"))
@@ -49,7 +49,7 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         (
             ("--engine", engine, option, "a"),
             2,
-            f"--engine {engine} keeps no levels; {option} goes with --engine local or spark",
+            f"--engine {engine} does not support checkpoints; {option} requires --engine local or spark",
         )
         for engine in ("reference", "symbolic")
         for option in ("--checkpoint", "--resume")
@@ -58,27 +58,27 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         (
             ("--engine", engine, "--checkpoint-every", "3"),
             2,
-            f"--engine {engine} keeps no checkpoints of this kind; --checkpoint-every goes with --engine local",
+            f"--engine {engine} does not support this kind of checkpoint; --checkpoint-every requires --engine local",
         )
         for engine in ("reference", "spark", "symbolic")
     ),
-    (("--checkpoint-every", "3"), 2, "--checkpoint-every goes with --checkpoint or --resume"),
+    (("--checkpoint-every", "3"), 2, "--checkpoint-every requires --checkpoint or --resume"),
     (
         ("--engine", "spark", "--checkpoint", "a", "--checkpoint-every", "3"),
         2,
-        "--engine spark keeps no checkpoints of this kind; --checkpoint-every goes with --engine local",
+        "--engine spark does not support this kind of checkpoint; --checkpoint-every requires --engine local",
     ),
     (
         ("--engine", "spark", "--max-memory", "1GiB"),
         2,
-        "--engine spark has its memory from Spark (--conf spark.executor.memory=8g); "
-        "--max-memory goes with --engine local, reference or symbolic",
+        "--engine spark gets its memory from Spark (--conf spark.executor.memory=8g); --max-memory "
+        "requires --engine local, reference or symbolic",
     ),
     *(
         (
             ("--engine", "symbolic", *words),
             2,
-            f"--engine symbolic enumerates no states; {words[0]} goes with --engine local, reference or spark",
+            f"--engine symbolic does not enumerate states; {words[0]} requires --engine local, reference or spark",
         )
         for words in (("--max-states", "5"), ("--fail-on-vacuity",))
     ),
@@ -86,24 +86,28 @@ REFUSED: list[tuple[tuple[str, ...], int, str]] = [
         (
             ("--engine", engine, "--depth", "3"),
             2,
-            f"--engine {engine} explores everything; --depth goes with --engine symbolic",
+            f"--engine {engine} always explores all levels; --depth requires --engine symbolic",
         )
         for engine in ("local", "reference", "spark")
     ),
     *(
-        (("--engine", engine, *words), 2, f"--engine {engine} {lacking}; {words[0]} goes with --engine spark")
+        (("--engine", engine, *words), 2, f"--engine {engine} {lacking}; {words[0]} requires --engine spark")
         for engine in ("local", "reference", "symbolic")
         for words, lacking in (
-            (("--master", "local[1]"), "runs on no cluster"),
-            (("--partitions", "2"), "runs on no cluster"),
-            (("--spark-threshold", "0"), "runs on no cluster"),
-            (("--conf", "a=b"), "runs on no cluster"),
-            (("--transitions",), "keeps no dataset"),
+            (("--master", "local[1]"), "does not run on a cluster"),
+            (("--partitions", "2"), "does not run on a cluster"),
+            (("--spark-threshold", "0"), "does not run on a cluster"),
+            (("--conf", "a=b"), "does not run on a cluster"),
+            (("--transitions",), "does not write a dataset"),
         )
     ),
     # Of the local engine's own.
-    (("--store-folder", "a"), 2, "--store-folder goes with --store disk"),
-    (("--checkpoint", "a", "--resume", "b"), 2, "--checkpoint begins and --resume goes on; take one of them away"),
+    (("--store-folder", "a"), 2, "--store-folder requires --store disk"),
+    (
+        ("--checkpoint", "a", "--resume", "b"),
+        2,
+        "--checkpoint starts a new search and --resume continues one; remove one of them",
+    ),
     (("--workers", "0"), 2, "Invalid value for '--workers': 0 is not in the range x>=1."),
     (("--max-states", "0"), 2, "Invalid value for '--max-states': 0 is not in the range x>=1."),
     (("--max-memory", "0"), 2, "'0' is not a size; write 512MB, 2GiB or 1e9"),
@@ -128,13 +132,13 @@ def test_a_scenario_says_itself_what_is_checked() -> None:
         outcome = run("check", "--scenario", "kip-101", *words)
         name = "MODEL" if words == ("kip-101",) else words[0]
         assert outcome.code == 2
-        assert f"--scenario names already what is checked; take {name} away" in outcome.err.splitlines()[-1]
+        assert f"--scenario already determines what to check; remove {name}" in outcome.err.splitlines()[-1]
 
 
 def test_symmetry_where_all_brokers_are_told_apart() -> None:
     outcome = run("check", *FIXED, "--symmetry")
     assert (outcome.code, outcome.out, outcome.err.count("\n")) == (150, "", 1)
-    assert "symmetry does not apply: " in outcome.err
+    assert "symmetry reduction is not possible: " in outcome.err
     assert outcome.err.endswith("; check without it\n")
 
 
@@ -159,8 +163,8 @@ def test_a_checkpoint_of_another_question_is_refused(written: str, tmp_path: Pat
             assert outcome.code == code
         else:
             assert (outcome.code, outcome.out, outcome.err.count("\n")) == (150, "", 1)
-            assert " is of options " in outcome.err
-            assert outcome.err.endswith("; ask the same, or begin anew\n")
+            assert " was made for options " in outcome.err
+            assert outcome.err.endswith("; use the same options, or start over\n")
 
 
 def test_what_a_checkpoint_is_not_bound_to(tmp_path: Path) -> None:
@@ -188,7 +192,7 @@ def test_the_library_refuses_them_as_well(engine: str, name: str) -> None:
     with pytest.raises(UnknownName) as refused:
         check("kip-101", {"replicas": 2}, engine=engine, **{name: OF_LOCAL[name]})
     assert str(refused.value).startswith(f"engine {engine} ")
-    assert re.search(rf"; {name} goe?s? with engine local$", str(refused.value))
+    assert re.search(rf"; {name} requires? engine local$", str(refused.value))
 
 
 @pytest.mark.parametrize("engine", ["local", "reference", "symbolic"])
@@ -196,17 +200,17 @@ def test_the_library_refuses_them_as_well(engine: str, name: str) -> None:
 def test_the_library_refuses_a_cluster_that_nothing_runs_on(engine: str, name: str) -> None:
     with pytest.raises(UnknownName) as refused:
         check("kip-101", {"replicas": 2}, engine=engine, **{name: OF_SPARK[name]})
-    assert str(refused.value) == f"engine {engine} runs on no cluster; {name} goes with engine spark"
+    assert str(refused.value) == f"engine {engine} does not run on a cluster; {name} requires engine spark"
 
 
 def test_the_library_refuses_what_the_symbolic_engine_cannot_do() -> None:
     for words in ({"limits": Limits(states=3)}, {"fail_on_vacuity": True}):
-        with pytest.raises(UnknownName, match="engine symbolic enumerates no states"):
+        with pytest.raises(UnknownName, match="engine symbolic does not enumerate states"):
             check("kip-101", {"replicas": 2}, engine="symbolic", **words)
 
 
 def test_the_library_refuses_a_limit_of_memory_that_spark_does_not_keep() -> None:
-    with pytest.raises(UnknownName, match="engine spark has its memory from Spark"):
+    with pytest.raises(UnknownName, match="engine spark gets its memory from Spark"):
         check("kip-101", {"replicas": 2}, engine="spark", limits=Limits(memory=1 << 30))
 
 
@@ -222,7 +226,7 @@ def test_what_the_table_says_of_an_option_is_refused_and_told_in_the_help(option
         if engine not in ability.engines:
             outcome = run("check", "kip-101", "-s", "replicas=2", "--engine", engine, *words)
             assert outcome.code == 2
-            assert f"--engine {engine} {ability.lacking}; {option} go" in outcome.err.splitlines()[-1]
+            assert f"--engine {engine} {ability.lacking}; {option} require" in outcome.err.splitlines()[-1]
     reported = " ".join(run("check", "--help").out.split())
     assert re.search(rf" {option} [^ ]* ?{', '.join(ability.engines).capitalize()}: ", reported)
 

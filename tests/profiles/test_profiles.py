@@ -107,7 +107,7 @@ def test_what_v1_loses_with_its_fixes_it_loses_by_truncation() -> None:
 
 def test_models_lists_profiles_with_sizes_and_what_differs() -> None:
     out = run("models", "v3").out
-    assert "Profiles (what -s changes: plain unless --profile names another; bare is all defaults)" in out
+    assert "Profiles (the starting point of -s; plain unless --profile is given; bare: all defaults)" in out
     assert f"{SIZES['v3']['plain']['states']:,} states, depth {SIZES['v3']['plain']['depth']}" in " ".join(out.split())
     listed = json.loads(run("models", "v3", "--json").out)["profiles"]["plain"]
     assert (listed["settings"]["crashes"], listed["verdict"]) == (1, "holds")
@@ -140,7 +140,7 @@ def test_another_profile_is_named_and_an_unknown_one_refused() -> None:
     with pytest.raises(UnknownName, match=words):
         check("v3", profile="plan")
     with pytest.raises(
-        UnknownName, match="profile plain goes with a model's name or class; an instance has its settings"
+        UnknownName, match="profile plain cannot be given with an instance of a model, which already has its settings"
     ):
         check(V3(), profile="plain")
     with pytest.raises(UnknownName, match="model kip-101 has no profile 'plain'; known: bare"):
@@ -156,14 +156,15 @@ def test_the_command_line_says_which_profile(tmp_path: Path) -> None:
     run("check", "v3", "--profile", "bare", *words, "--json", path)
     assert json.loads(path.read_text())["profile"] is None
     refused = run("check", "--scenario", "v3-unclean-election", "--profile", "plain")
-    assert (refused.code, "take --profile away" in refused.err) == (2, True)
+    assert (refused.code, "remove --profile" in refused.err) == (2, True)
     assert run("check", "v3", "--profile", "plan").code == 150
 
 
 def test_an_error_says_what_of_it_comes_from_the_profile() -> None:
     words = (
-        "isrcheck: min_isr=2 and replicas=1 do not go together: an ISR has at most all replicas; take a smaller "
-        "min_isr or more replicas (min_isr=2 by profile plain; set it too, or take --profile bare)\n"
+        "isrcheck: min_isr=2 and replicas=1 cannot be combined: an ISR has at most all replicas; use a "
+        "smaller min_isr or more replicas (min_isr=2 from profile plain; set it as well, or use "
+        "--profile bare)\n"
     )
     found = run("check", "v3", "-s", "replicas=1")
     assert (found.code, found.err) == (150, words)
@@ -186,12 +187,12 @@ def test_a_subclass_inherits_profiles_but_what_it_says_itself_counts() -> None:
 
 
 MISTAKES: list[tuple[Any, str]] = [
-    ({"bare": ({}, "nothing")}, "Odd.profiles: bare is what the settings are by default; choose another name"),
+    ({"bare": ({}, "nothing")}, "Odd.profiles: bare is the name of the default settings; choose another name"),
     (
         {"plain": {"crashes": 1}},
-        "Odd.profiles: plain is not a profile; write ({setting: value, ...}, 'a sentence in one line')",
+        "Odd.profiles: plain is not a profile; write ({setting: value, ...}, 'one line of text')",
     ),
-    ({"plain": ({"crashes": 9}, "many")}, "Odd.profiles: plain: setting crashes is a whole number from 0 to 3, not 9"),
+    ({"plain": ({"crashes": 9}, "many")}, "Odd.profiles: plain: setting crashes must be an integer from 0 to 3, not 9"),
     ({"plain": ({"crashs": 1}, "a typo")}, "Odd.profiles: plain: there is no setting 'crashs'; did you mean crashes"),
 ]
 
@@ -219,11 +220,11 @@ def test_a_budget_of_nothing_is_not_explored(tmp_path: Path) -> None:
 
 
 CLASHES = [
-    ("v3", {"isr_at_start": 3}, "isr_at_start=3 and replicas=2 do not go together: the first ISR has at most all"),
-    ("v2", {"assigned_at_start": 3}, "assigned_at_start=3 and replicas=2 do not go together: there are not so many"),
-    ("v1", {"reassignments": 1, "replicas": 1}, "reassignments=1 and replicas=1 do not go together: a partition on"),
-    ("majority", {"min_isr": 3}, "min_isr=3 and replicas=2 do not go together: an ISR has at most all replicas"),
-    ("v3", {"max_version": 0}, "setting max_version is a whole number from 1 to 15, not 0"),
+    ("v3", {"isr_at_start": 3}, "isr_at_start=3 and replicas=2 cannot be combined: the first ISR has at most all"),
+    ("v2", {"assigned_at_start": 3}, "assigned_at_start=3 and replicas=2 cannot be combined: there are not that many"),
+    ("v1", {"reassignments": 1, "replicas": 1}, "reassignments=1 and replicas=1 cannot be combined: a partition on"),
+    ("majority", {"min_isr": 3}, "min_isr=3 and replicas=2 cannot be combined: an ISR has at most all replicas"),
+    ("v3", {"max_version": 0}, "setting max_version must be an integer from 1 to 15, not 0"),
 ]
 
 
@@ -237,11 +238,11 @@ def test_settings_that_do_not_go_together_are_refused(design: str, settings: dic
 def test_the_report_says_which_setting_does_nothing() -> None:
     words = ("-s", "log_size=1", "-s", "max_leader_epoch=0", "-s")
     out = run("check", "v3", "--profile", "bare", *words, "fence_fetch=false").out
-    assert "false           does nothing: it needs truncation=kip-320 or on-fetch" in out
+    assert "false           no effect: it needs truncation=kip-320 or on-fetch" in out
     # With on-fetch, an answer to a fetch says where to truncate. There is no other request for it that could be fenced.
     for value, idle in (("kip-320", ""), ("on-fetch", "does nothing"), ("kip-101", "does nothing")):
         out = run("check", "v3", "--profile", "bare", "-s", f"truncation={value}", *words, "fence_truncation=false").out
-        assert ("false         does nothing: it needs truncation=kip-320\n" in out) == bool(idle)
+        assert ("false         no effect: it needs truncation=kip-320\n" in out) == bool(idle)
 
 
 def meaning(system: TransitionSystem) -> Any:

@@ -107,7 +107,7 @@ def test_a_line_that_cannot_be_is_named_with_the_reason(tmp_path: Path) -> None:
     first = data["frontier"]["refused"][0]
     assert (first["lane"], first["order"], first["row"]) == ("server", 3, 4)
     assert first["reasons"] == [
-        {"instance": "grant(c=1)", "what": "token is 2 then, and was seen as 1", "where": None, "values": {}}
+        {"instance": "grant(c=1)", "what": "token is 2 then, but was recorded as 1", "where": None, "values": {}}
     ]
 
 
@@ -131,7 +131,7 @@ def test_without_hidden_steps_nobody_works(tmp_path: Path) -> None:
 def test_a_limit_is_no_answer(tmp_path: Path) -> None:
     outcome, data = explained(written(tmp_path), "--max-states", "1")
     assert (outcome.code, data["verdict"]) == (152, "incomplete")
-    assert "the limit of states is reached" in data["reason"]
+    assert "the limit on states is reached" in data["reason"]
 
 
 def test_a_page_and_one_line(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_page_and_one_line(tmp_path: Path) -> None:
     quiet = run("conform", "--recording", path, tmp_path / "lease.py", "--quiet", "--html", tmp_path / "p.html")
     assert quiet.out.splitlines() == [f"NOT EXPLAINED  {path}: 3 of 6 lines by lease; server 3 is refused"]
     page = (tmp_path / "p.html").read_text()
-    assert "token is 2 then, and was seen as 1" in page
+    assert "token is 2 then, but was recorded as 1" in page
     assert "[server 2]" in page
 
 
@@ -163,12 +163,12 @@ HEADER = '{"recording": 1, "lanes": ["a"], "hidden": []}'
         ("", "it is empty; a recording begins with a header"),
         ("[]", "line 1: it is not an object"),
         ('{"recording": 2, "lanes": ["a"]}', "line 1: its format is 2; this isrcheck reads format 1"),
-        ('{"recording": 1, "lanes": ["a", "a"]}', "line 1: lanes is not a list of different names"),
+        ('{"recording": 1, "lanes": ["a", "a"]}', "line 1: lanes is not a list of distinct names"),
         ('{"recording": 1}', "line 1: the header has no 'lanes'"),
         (f'{HEADER}\n{{"lane": "b", "order": 1, "event": "expire"}}', "line 2: the header has no lane 'b'; known: a"),
-        (f'{HEADER}\n{{"lane": "a", "order": 1}}', "line 2: it has neither an event nor anything observed"),
+        (f'{HEADER}\n{{"lane": "a", "order": 1}}', "line 2: it has neither an event nor an observation"),
         (f'{HEADER}\n{{"lane": "a", "order": 1, "event": []}}', "line 2: event is an empty list"),
-        (f'{HEADER}\n{{"lane": "a", "order": true, "event": "expire"}}', "line 2: order is not a whole number"),
+        (f'{HEADER}\n{{"lane": "a", "order": true, "event": "expire"}}', "line 2: order is not an integer"),
         (f'{HEADER}\n{{"lane": "a", "order": 1, "event": "expire", "x": 1}}', "line 2: a line has 'x'; known: lane"),
         (f'{HEADER}\n{{"lane": "a", "order": 1, "event": "grnat"}}', "line 2: there is no action 'grnat'; did you"),
         (f'{HEADER}\n{{"lane": "a", "order": 1, "observed": {{"x": 1}}}}', "line 2: the model has no variable 'x'"),
@@ -184,13 +184,16 @@ HEADER = '{"recording": 1, "lanes": ["a"], "hidden": []}'
         (
             f'{HEADER}\n{{"lane": "a", "order": 1, "event": "expire", "after": [["a", 2]]}}\n'
             '{"lane": "a", "order": 2, "event": "expire"}',
-            "no order is possible: a 1 after a 2 after a 1",
+            "the order is cyclic: a 1 after a 2 after a 1",
         ),
         (
             f'{HEADER}\n{{"lane": "a", "order": 1, "event": "expire"}}\n{{"lane": "a", "order": 1, "event": "expire"}}',
-            "line 3: lane 'a' has order 1 at line 2 already",
+            "line 3: lane 'a' already has order 1 at line 2",
         ),
-        (f'{HEADER}\n{{"lane": "a", "order": 1, "event": "expire", "after": [["a", 9]]}}', "after names a 9, which is"),
+        (
+            f'{HEADER}\n{{"lane": "a", "order": 1, "event": "expire", "after": [["a", 9]]}}',
+            "after names a 9, which does",
+        ),
         (f'{HEADER}\n{{"lane"', "line 2: it is not JSON"),
     ],
 )
@@ -206,7 +209,7 @@ def test_what_is_no_recording_is_refused_in_one_line(tmp_path: Path, text: str, 
 
 def test_the_model_is_named_by_whoever_asks(tmp_path: Path) -> None:
     path = written(tmp_path)
-    assert "it does not say which model it is of; name the MODEL" in run("conform", "--recording", path).err
+    assert "it does not name its model; add the argument MODEL" in run("conform", "--recording", path).err
     path = written(tmp_path, ('{"recording": 1,', '{"recording": 1, "model": "lease.py",'))
     outcome = run("conform", "--recording", path)
-    assert (outcome.code, "it is of 'lease.py', which is not a shipped model" in outcome.err) == (150, True)
+    assert (outcome.code, "it was recorded with 'lease.py', which is not a shipped model" in outcome.err) == (150, True)

@@ -21,11 +21,11 @@ def test_what_refines_exits_0(clock: Path, tmp_path: Path) -> None:
     assert first == "HOLDS  clock:Hands: refines-clock:Clock; all of 8 states, depth 8"
     assert rest[rest.index("Specification clock:Clock") :] == [
         "Specification clock:Clock",
-        "  mapping                                     by-the-small-hand",
-        "  top                                         3",
-        "  its steps for one step of the model         any number",
-        "  its states to which the model's are mapped  4",
-        "  its steps to which the model's are mapped   3",
+        "  mapping                            by-the-small-hand",
+        "  top                                3",
+        "  its steps per model step           any number",
+        "  its states that the model maps to  4",
+        "  its steps that the model maps to   3",
     ]
     data = read(tmp_path / "out.json")
     assert data["invariants"] == {"refines-clock:Clock": {"verdict": "holds"}}
@@ -52,13 +52,16 @@ def test_what_does_not_exits_12_with_both_states(clock: Path, tmp_path: Path) ->
     assert ["clock:Clock.hour", "0", "->", "1"] in changes
     assert ["clock:Clock.early", "true", "->", "false"] in changes
     assert reported[
-        reported.index("refines-clock:Clock is false there: The model does only what clock:Clock allows.") :
+        reported.index("refines-clock:Clock is false there: Every step of the model is allowed by clock:Clock.") :
     ][1:4] == [
         "  for k 2, where",
         "     small  2",
         "  Two things came together, and step 5 made of them what is wrong:",
     ]
-    assert reported[-2:] == ["What clock:Clock does not allow", "  early  true -> false  no action of it changes that"]
+    assert reported[-2:] == [
+        "What clock:Clock does not allow",
+        "  early  true -> false  no specification action allows this change",
+    ]
     found = read(tmp_path / "out.json")
     assert found["exit_code"] == 12
     assert found["invariants"]["refines-clock:Clock"]["length"] == 5
@@ -67,7 +70,7 @@ def test_what_does_not_exits_12_with_both_states(clock: Path, tmp_path: Path) ->
     assert [each["hour"] for each in found["refinement"]["beside"]] == [0, 1, 2, 3, 3]
     assert set(found["invariants"]["refines-clock:Clock"]["trace"][0]["state"]) == {"small", "large"}
     assert found["refinement"]["refused"] == [
-        {"path": "early", "old": "true", "new": "false", "said": "no action of it changes that"}
+        {"path": "early", "old": "true", "new": "false", "said": "no specification action allows this change"}
     ]
 
 
@@ -83,7 +86,7 @@ def test_how_many_steps_one_may_be(clock: Path) -> None:
     assert outcome.out.splitlines() == [
         "VIOLATED  clock:Hands: refines-clock:Clock in 3 states",
         "What clock:Clock does not allow (in 1 step)",
-        "  hour  0 -> 2  none of its steps leads there",
+        "  hour  0 -> 2  none of its steps makes this change",
     ]
 
 
@@ -93,8 +96,8 @@ def test_where_it_begins_otherwise(clock: Path) -> None:
     assert outcome.out.splitlines() == [
         "VIOLATED  clock:Hands: refines-clock:Clock in 1 state",
         "What clock:Clock does not allow",
-        "  hour   0      it does not begin so",
-        "  early  false  it does not begin so",
+        "  hour   0      it is not an initial state of the specification",
+        "  early  false  it is not an initial state of the specification",
     ]
 
 
@@ -102,7 +105,7 @@ def test_a_state_that_stands_for_nothing_exits_75(clock: Path, tmp_path: Path) -
     outcome = asked(clock, "of-two-hours", "--json", tmp_path / "out.json")
     assert outcome.code == 75
     assert outcome.out.splitlines()[0] == (
-        "EVALUATION ERROR  clock:Hands: clock.py:54: refinement of_two_hours gives no value for hour: "
+        "EVALUATION ERROR  clock:Hands: clock.py:54: refinement of_two_hours returns no value for hour: "
         "the value 3 is not a number from 0 to 2"
     )
     data = read(tmp_path / "out.json")
@@ -135,7 +138,7 @@ def test_a_limit_of_time_ends_it_between_two_levels(clock: Path, monkeypatch: py
     outcome = asked(clock, "by-the-small-hand", "--quiet", "--max-seconds", "1000")
     assert outcome.code == 152
     assert outcome.out.startswith(
-        "INCOMPLETE  clock:Hands: 1000 seconds passed (--max-seconds); no violation in 1 state, depth 1"
+        "INCOMPLETE  clock:Hands: time limit of 1000 s reached (--max-seconds); no violation in 1 state, depth 1"
     )
 
 
@@ -147,7 +150,7 @@ def test_a_refinement_in_which_nothing_happens_is_vacuous(clock: Path, tmp_path:
     clock.write_text(clock.read_text().replace('"hour": s.small, "early"', '"hour": s.small * 0, "early"', 1))
     outcome = asked(clock, "by-the-small-hand", "--quiet")
     assert outcome.code == 0
-    said = "warning: vacuous: nothing of clock:Clock ever happens, by mapping by-the-small-hand"
+    said = "warning: vacuous: no step of clock:Clock ever happens, with mapping by-the-small-hand"
     assert outcome.out.splitlines()[1:] == [said]
     assert asked(clock, "by-the-small-hand").out.splitlines()[-1] == said
     assert asked(clock, "by-the-small-hand", "--fail-on-vacuity").code == 10
@@ -192,20 +195,19 @@ def test_it_writes_what_a_check_writes(tmp_path: Path) -> None:
     [
         (
             "lacking",
-            "clock.py:72: refinement lacking gives no early of clock; give a value for each variable",
+            "clock.py:72: refinement lacking does not return early of clock; return a value for each variable",
         ),
-        ("more", "clock.py:78: refinement more gives 'minute', which is no variable of clock; known: early, hour"),
+        ("more", "clock.py:78: refinement more returns 'minute', which is not a variable of clock; known: early, hour"),
         (
             "of-another-kind",
-            "clock.py:84: refinement of_another_kind gives for hour what it cannot hold; small == 1 is a flag; store a "
-            "number from 0 to 3",
+            "clock.py:84: refinement of_another_kind returns a value outside the domain of hour; small "
+            "== 1 is a flag; store a number from 0 to 3",
         ),
         (
             "no-values",
-            "clock.py:90: refinement no_values gives back list, no values by the names of variables; return a dict of "
-            "hour, early",
+            "clock.py:90: refinement no_values returns list, not a dict of variables; return a dict of hour, early",
         ),
-        ("set-wrongly", "clock.py:96: refinement set_wrongly gives clock a setting 'bottom'; known: top"),
+        ("set-wrongly", "clock.py:96: refinement set_wrongly passes clock a setting 'bottom'; known: top"),
         (
             "strange",
             "there is no mapping 'strange' from model clock:Hands to specification clock:Clock; known: "
@@ -224,21 +226,22 @@ def test_a_mapping_with_a_mistake_is_refused_in_a_line(clock: Path, mapping: str
     [
         (
             ("kip-320", "--spec", "strange"),
-            "there is no specification 'strange'; known: accepting-log, replicated-log; or name a file: my_log.py",
+            "there is no specification 'strange'; known: accepting-log, replicated-log; or use a file: "
+                "my_log.py",
         ),
         (
             ("async-isr",),
-            "there is no mapping from model async-isr to specification replicated-log; mark a function (model, s) with "
-            '@refinement(of="replicated-log") in the file of one of them',
+            "there is no mapping from model async-isr to specification replicated-log; decorate a "
+                'function (model, s) with @refinement(of="replicated-log") in the file of either',
         ),
         (("kip-320", "--mapping", "what-leaders"), "there is no mapping 'what-leaders' from model kip-320 to "
          "specification replicated-log; did you mean what-leaders-commit? known: what-leaders-commit"),
         (("kip-320", "--spec-setting", "size=3"), "model replicated-log has no setting 'size'; did you mean log_size? "
          "known: consumers, deletions, end_offsets, log_size, max_leader_epoch, max_records, must_keep, partitions"),
-        (("kip-320", "-s", "replicas=x"), "setting replicas is a whole number from 1 to 8, not 'x'"),
+        (("kip-320", "-s", "replicas=x"), "setting replicas must be an integer from 1 to 8, not 'x'"),
         (("kip-32",), "there is no model 'kip-32'; did you mean kip-320 or kip-279 or kip-101? known: alter-isr, "
-         "async-isr, kip-101, kip-279, kip-320, kip-320-first-try, kraft, majority, primary-backup, truncate-to-hw, "
-         "v1, v2, v3; or name a file: my_model.py"),
+            "async-isr, kip-101, kip-279, kip-320, kip-320-first-try, kraft, majority, primary-backup, "
+            "truncate-to-hw, v1, v2, v3; or use a file: my_model.py"),
         (("kip-320", "-s", "size=3"), "model kip-320 has no setting 'size'; did you mean log_size? known: log_size, "
          "max_leader_epoch, max_records, replicas"),
     ],
@@ -254,7 +257,7 @@ def test_several_mappings_are_not_chosen_among(clock: Path) -> None:
     assert outcome.code == 150
     assert outcome.err.startswith(
         "isrcheck: there are several mappings from model clock:Hands to specification clock:Clock; "
-        "take one with --mapping: by-the-large-hand, "
+        "choose one with --mapping: by-the-large-hand, "
     )
 
 
@@ -270,7 +273,8 @@ def test_a_specification_with_a_constraint_is_refused(clock: Path) -> None:
     outcome = asked(clock, "by-the-small-hand")
     assert outcome.code == 150
     assert outcome.err == (
-        "isrcheck: specification clock:Clock has a constraint (early); take it away: a specification has no bounds\n"
+        "isrcheck: specification clock:Clock has a constraint (early); remove it, because a "
+        "specification has no bounds\n"
     )
 
 

@@ -42,7 +42,7 @@ def require_true(pair: Pair) -> Counter[str]:
             name, ((_, k),) = (label := it.interpreter.labels[choice["instance"]]).action, label.parameters
             after = pair.first.leads[name, k][n]
             if pair.table[after] == NOTHING:
-                assert "no meaning here" in choice["error"]
+                assert "undefined here" in choice["error"]
                 seen["nothing"] += 1
                 continue
             allowed = pair.allows(n, after)
@@ -80,7 +80,8 @@ def test_a_counterexample_is_walked_to_the_step_that_is_refused() -> None:
     assert said.count("FALSE: ") >= 1
     assert "     replicated-log.agreed[0]  true -> false\n" in said
     assert said.endswith(
-        "  FALSE       refines-replicated-log\n              agreed[0]  true -> false: no action of it changes that\n\n"
+        "  FALSE       refines-replicated-log\n              agreed[0]  true -> false: no specification "
+        "action allows this change\n\n"
     )
 
 
@@ -88,4 +89,4 @@ def test_what_goes_with_a_specification_is_refused_without_one() -> None:
     for option in (("--mapping", "what-leaders-commit"), ("--spec-setting", "must_keep=true")):
         outcome = run("explore", "kip-320", "--terminal", *option)
         assert outcome.code == 2
-        assert f"{option[0]} goes with --spec" in outcome.err
+        assert f"{option[0]} requires --spec" in outcome.err

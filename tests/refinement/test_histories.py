@@ -67,34 +67,34 @@ ONLY_NOTES = '''
             s.rounds = 1
 '''
 OTHERWISE = {
-    "back does otherwise": '''
+    "back behaves differently": '''
         @action(actor="hand")
         def back(self, s):
             """Back."""
             s.require(s.at == 3, s.rounds == 0)
             s.at, s.rounds = 0, 1
 ''',
-    "go does otherwise": '''
+    "go behaves differently": '''
         @action(actor="hand")
         def go(self, s):
             """Goes on."""
             s.require(s.at < 3)
             s.at, s.rounds = s.at, 1
 ''',
-    "it has other instances of actions": '''
+    "its action instances differ": '''
         @action(actor="hand")
         def back(self, s):
             """Back."""
             s.require(s.at == 3, s.at == 0)
             s.at = 0
 ''',
-    "it has other constraints": '''
+    "its constraints differ": '''
         @constraint
         def early(self, s):
             """Not yet three."""
             return s.at < 3
 ''',
-    "it begins otherwise": """
+    "its initial states differ": """
         def initial(self, s):
             s.at = 1
 """,
@@ -118,4 +118,4 @@ def test_a_history_that_only_notes_leaves_the_verdict(tmp_path: Path) -> None:
 def test_a_history_that_decides_is_refused(tmp_path: Path, what: str) -> None:
     code, said = refined(tmp_path, OTHERWISE[what])
     assert code == 150
-    assert f"the history of reads changes the model: {what}; let it add variables behind the others" in said
+    assert f"the history of reads changes the model: {what}; it may only append variables" in said

@@ -134,7 +134,7 @@ def test_what_readers_are_shown_may_be_less_after_a_failover() -> None:
     # The prototype had the same 12 states with "committed is what lies below the greatest high watermark".
     assert (trace.length, trace.steps[-1].label.action) == (12, "fenced-follower-fetch")  # type: ignore[union-attr]
     assert [(c.path, c.old, c.new, c.said) for c in found.refused] == [
-        ("shown[0]", "1", "0", "none of its steps leads there")
+        ("shown[0]", "1", "0", "none of its steps makes this change")
     ]
 
 
@@ -161,4 +161,4 @@ def test_a_commit_may_be_several_steps_of_the_log() -> None:
     assert trace.steps[-1].label.action == "commit"
     assert {c.path for c in found.refused} == {"committed[0]", "acknowledged[0]"}
     # By steps that acknowledge alone nothing is committed, and of a log that is empty nothing is acknowledged.
-    assert {c.said for c in found.refused} == {None, "none of its steps leads there"}
+    assert {c.said for c in found.refused} == {None, "none of its steps makes this change"}

@@ -223,7 +223,7 @@ def test_what_is_committed_grows_as_long_as_clients_write(fairness: Fairness, co
 PROMISES = '''
     @always_eventually
     def strikes(self, s):
-        """It is the last hour again and again."""
+        """It is the last hour infinitely often."""
         return s.hour == self.top
 
     @leads_to
@@ -264,7 +264,7 @@ def test_a_lasso_is_told_beside_the_specification(striking: Path, tmp_path: Path
     assert outcome.code == 13
     assert outcome.out.startswith("VIOLATED  clock:Hands: strikes stuck after 1 state\n")
     assert "     clock:Clock.hour   0\n" in outcome.out
-    assert "strikes is false of that: It is the last hour again and again." in outcome.out
+    assert "strikes is false of that: It is the last hour infinitely often." in outcome.out
     assert "clock:Clock.hour" in files["html"].read_text()
     data = read(files["json"])
     assert (data["verdict"], data["exit_code"]) == ("violated", 13)
@@ -274,7 +274,7 @@ def test_a_lasso_is_told_beside_the_specification(striking: Path, tmp_path: Path
     for form in ("json", "itf"):
         again = run("replay", files[form], "--model", f"{striking}:Hands", "--quiet")
         assert (again.code, again.err) == (13, "")
-        assert again.out == "VALID  strikes: 1 state, a fair behaviour that breaks strikes\n"
+        assert again.out == "VALID  strikes: 1 state, a fair behaviour that violates strikes\n"
         assert "     clock:Clock.hour   0\n" in run("replay", files[form], "--model", f"{striking}:Hands").out
 
 
@@ -286,13 +286,13 @@ def test_a_lasso_that_is_fair_no_more_is_refused(striking: Path, tmp_path: Path)
     file.write_text(json.dumps(data))
     outcome = run("replay", file, "--model", f"{striking}:Hands", "--quiet")
     assert outcome.code == 10
-    assert outcome.out == "INVALID  strikes: it is not fair: move() could happen all the time, and never does\n"
+    assert outcome.out == ("INVALID  strikes: it is not fair: move() is enabled continuously, but never happens\n")
 
 
 def test_what_does_not_refine_is_not_asked_what_must_happen(striking: Path) -> None:
     outcome = asked(striking, "by-the-large-hand", "--liveness", "strikes")
     assert outcome.code == 12
-    why = "incomplete: only a whole exploration says what must happen: the specification does not allow a step"
+    why = "incomplete: liveness needs a complete exploration: the specification does not allow a step"
     assert f"  strikes  {why}\n" in outcome.out
 
 
@@ -326,8 +326,8 @@ def test_a_property_without_meaning_exits_75() -> None:
         (
             ("--liveness", "rests"),
             150,
-            "isrcheck: property rests is about actions of clock, which no model takes; "
-            "ask for one that is about its states\n",
+            "isrcheck: property rests is about actions of clock, which are not actions of the model; "
+            "choose one about its states\n",
         ),
         (("--liveness", "strikes", "--weak", "tick"), 150, "isrcheck: model clock has no action 'tick'; known: move\n"),
     ],
@@ -340,7 +340,7 @@ def test_what_cannot_be_asked_is_said_in_a_line(striking: Path, more: tuple[str,
 def test_promises_go_with_a_property(clock: Path) -> None:
     outcome = asked(clock, "by-the-small-hand", "--weak", "move")
     assert outcome.code == 2
-    assert "--weak goes with --liveness" in outcome.err
+    assert "--weak requires --liveness" in outcome.err
 
 
 def test_of_all_those_are_left_out_that_are_about_what_is_switched_off() -> None:
@@ -362,5 +362,5 @@ def test_actions_of_the_specification_are_no_steps_of_a_model() -> None:
             """It rests."""
             return True
 
-    with pytest.raises(UnknownName, match=r"property rests is about actions of .*, which no model takes"):
+    with pytest.raises(UnknownName, match=r"property rests is about actions of .*, which are not actions of the model"):
         refine(drawn(0).model(), specification=Restless, mapping=mapping({}), liveness=["rests"])

@@ -89,14 +89,14 @@ def test_where_a_mapping_has_no_value_is_confirmed(clock: Path, tmp_path: Path) 
     outcome = run("replay", file, "--model", f"{clock}:Hands", "--quiet")
     assert (outcome.code, outcome.out) == (
         75,
-        "VALID  evaluation: 7 states, the model has no meaning in the last one\n",
+        "VALID  evaluation: 7 states, the model is undefined in the last state\n",
     )
 
 
 @pytest.mark.parametrize(
     ("found", "instead", "message"),
     [
-        ('"at_most": null', '"at_most": 0', "refinement.at_most is 0, which is no number of steps"),
+        ('"at_most": null', '"at_most": 0', "refinement.at_most is 0, which is not a number of steps"),
         ('"mapping": "by-the-large-hand"', '"mapping": 3', "refinement.mapping is missing or not a string"),
     ],
 )
@@ -116,5 +116,5 @@ def test_a_file_chooses_no_code(clock: Path, recorded: dict[str, Path]) -> None:
     for name in ("other:Clock", f"{clock}:Clock", str(clock)):
         recorded["json"].write_text(text.replace('"specification": "clock:Clock"', f'"specification": "{name}"'))
         outcome = run("replay", recorded["json"], "--model", f"{clock}:Hands")
-        said = f"its specification {name!r} neither ships nor is in the file of --model"
+        said = f"its specification {name!r} is neither shipped nor in the --model file"
         assert (outcome.code, outcome.err) == (150, f"isrcheck: {recorded['json']}: {said}\n")

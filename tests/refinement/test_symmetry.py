@@ -117,7 +117,7 @@ def for_anybody(m: Any, s: Any) -> dict[str, Any]:
 def test_a_mapping_that_tells_brokers_apart_is_refused() -> None:
     """Two states that differ by an exchange are mapped to different states, so keeping one of them would be wrong."""
     assert refine(Turns, specification=Bell, mapping=for_the_first).result.exit_code == 12
-    with pytest.raises(UnknownName, match=r"told apart by for-the-first, which gives rung; check without it"):
+    with pytest.raises(UnknownName, match=r"distinguished by for-the-first, which gives rung; check without it"):
         refine(Turns, specification=Bell, mapping=for_the_first, symmetry=True)
     answers = [refine(Turns, specification=Bell, mapping=for_anybody, symmetry=symmetry) for symmetry in (False, True)]
     assert [(each.result.exit_code, each.result.distinct) for each in answers] == [(0, 3), (0, 2)]

@@ -62,9 +62,9 @@ def test_other_settings_are_said_and_nothing_is_expected_of_them(many: Path) -> 
     outcome = run("check", "--scenario", many, "-s", "few=9", "-s", "top=6", "--quiet")
     assert outcome.code == 0
     assert outcome.out.splitlines()[3:] == [
-        "  nothing is expected with other settings than the scenario's:",
-        "    few  9, there 2",
-        "    top  6, there the default",
+        "  not compared with the expectation, because these settings differ from the scenario:",
+        "    few  9, in the scenario 2",
+        "    top  6, in the scenario the default",
     ]
     for same in (("-s", "few=2"), ("-s", "top=5"), ("-s", "few=2", "-s", "top=5")):  # also the default itself
         outcome = run("check", "--scenario", many, *same, "--quiet")
@@ -75,7 +75,7 @@ def test_a_scenario_says_itself_what_is_checked(many: Path) -> None:
     outcome = run("check", "kip-101", "--scenario", many, "--continue")
     assert (outcome.code, outcome.err.splitlines()[-1]) == (
         2,
-        "Error: --scenario names already what is checked; take MODEL, --continue away",
+        "Error: --scenario already determines what to check; remove MODEL, --continue",
     )
     outcome = run("check")
     assert (outcome.code, outcome.err.splitlines()[-1]) == (2, "Error: Missing argument 'MODEL', or --scenario.")
@@ -131,7 +131,7 @@ def test_shipped_scenarios_are_meant_where_there_are_none_of_ones_own(
     refused = run("regress", "--update")
     assert (refused.code, refused.err.splitlines()[-1]) == (
         2,
-        "Error: --update does not rewrite the scenarios that come with isrcheck; name a folder of your own",
+        "Error: --update does not rewrite the scenarios that ship with isrcheck; choose your own folder",
     )
     # A project's own come first, be they in its folder or at a path; the shipped ones can still be asked for.
     scenario(many.parent / "truncate-to-hw", VIOLATED)
@@ -143,7 +143,7 @@ def test_shipped_scenarios_are_meant_where_there_are_none_of_ones_own(
     both = run("scenarios", "--shipped", "many")
     assert (both.code, both.err.splitlines()[-1]) == (
         2,
-        "Error: --shipped and PATH both name scenarios; take one of them away",
+        "Error: --shipped and PATH both name scenarios; remove one of them",
     )
 
 

@@ -17,34 +17,34 @@ KNOWN = (
 MISTAKES = {
     "not TOML": ("title = ", "not TOML: Invalid value (at end of document)"),
     "an unknown key": ("modle = 1\n" + HOLDS, f"there is no key 'modle'; did you mean model? {KNOWN}"),
-    "no title": (HOLDS.replace("title", "note"), "title is missing; write a line of text"),
+    "no title": (HOLDS.replace("title", "note"), "title is missing; write one line of text"),
     "no story": (HOLDS.replace("story", "note"), "story is missing; write a paragraph of text"),
     "a verdict that is none": (
         HOLDS.replace('"holds"', '"ok"'),
         """expect is 'ok'; write "violated" or "holds\"""",
     ),
-    "a number for a title": (HOLDS.replace('"Few presses"', "3"), "title is 3; write a line of text"),
+    "a number for a title": (HOLDS.replace('"Few presses"', "3"), "title is 3; write one line of text"),
     "a word for a flag": ('deadlock = "yes"\n' + HOLDS, "deadlock is 'yes'; write true or false"),
-    "no invariant": ("invariants = []\n" + HOLDS, "invariants is []; write a list of names, at least one"),
+    "no invariant": ("invariants = []\n" + HOLDS, "invariants is []; write a non-empty list of names"),
     "a list as a setting": (
         HOLDS + "[settings]\nfew = [1]\n",
-        "settings is {'few': [1]}; write a table of numbers, true or false, and text",
+        "settings is {'few': [1]}; write a table of numbers, booleans and strings",
     ),
     "a length of what holds": (
         HOLDS + "[lengths]\npresses-are-few = 3\n",
-        'there are lengths where expect is "holds"; take them away',
+        'lengths cannot be combined with expect = "holds"; remove them',
     ),
     "wider bounds of what is violated": (
         VIOLATED.replace("[lengths]", "[seen_to_hold]\nfew = 4\n[lengths]"),
-        'there is seen_to_hold where expect is "violated"; take it away',
+        'seen_to_hold cannot be combined with expect = "violated"; remove it',
     ),
     "a length of zero": (
         VIOLATED.replace("few = 3", "few = 0"),
-        "lengths is {'presses-are-few': 0}; write a table of invariants with a number of states from 1",
+        "lengths is {'presses-are-few': 0}; write a table of invariants with numbers of states",
     ),
     "a deadlock that is not looked for": (
         VIOLATED + "deadlock = 3\n",
-        "lengths has deadlock, which is not looked for; write deadlock = true",
+        "lengths has deadlock, which is not checked; add deadlock = true",
     ),
     "a length of what is not checked": (
         'invariants = ["other"]\n' + VIOLATED,
@@ -57,7 +57,7 @@ MISTAKES = {
     ),
     "a promise for no property": (
         VIOLATED.replace("[lengths]", "[fairness]\nstrong = ['press']\n[lengths]"),
-        "there is fairness where no property is asked; name one in liveness",
+        "fairness requires a property; name one in liveness",
     ),
 }
 
@@ -77,17 +77,17 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     folder = scenario(tmp_path / "mine", HOLDS)
     (folder / "scenario.toml").write_bytes(b'title = "\xff"')
     outcome = run("check", "--scenario", folder)
-    assert (outcome.code, outcome.err) == (150, f"isrcheck: {folder}/scenario.toml: not text in UTF-8\n")
+    assert (outcome.code, outcome.err) == (150, f"isrcheck: {folder}/scenario.toml: not UTF-8 text\n")
 
 
 def test_names_that_the_model_does_not_have(tmp_path: Path) -> None:
     mistakes = {
         'model = "kip-11"': "there is no model 'kip-11'; did you mean kip-101 or kip-320 or kip-279? known: ",
-        'model = "other.py"': f"{tmp_path}/0/scenario.toml: there is no file other.py there",
+        'model = "other.py"': f"{tmp_path}/0/scenario.toml: there is no file other.py",
         'model = "lamp.py:Bulb"': "lamp.py has no model 'Bulb'; known: Lamp",
         'model = "lamp.py"\ninvariants = ["few"]': "model lamp has no invariant 'few'; known: presses-are-few",
         'model = "lamp.py"\n[settings]\nmany = 1': "model lamp has no setting 'many'; known: brokers_, few, top",
-        'model = "lamp.py"\n[settings]\nfew = true': "setting few is a whole number from 1 to 9, not True",
+        'model = "lamp.py"\n[settings]\nfew = true': "setting few must be an integer from 1 to 9, not True",
     }
     body = HOLDS.replace('model = "lamp.py"\n', "")
     for model, message in mistakes.items():
@@ -105,18 +105,16 @@ def test_there_is_no_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     outcome = run("regress", "empty")
-    assert outcome.err == "isrcheck: there is no scenario in empty; write empty/<name>/scenario.toml\n"
+    assert outcome.err == "isrcheck: there is no scenario in empty; create empty/<name>/scenario.toml\n"
     outcome = run("regress", "nowhere", "--json", "-")
     assert (outcome.code, '"exit_code": 150' in outcome.out) == (150, True)
     scenario(tmp_path / "counterexamples" / "mine", HOLDS)
     outcome = run("check", "--scenario", "nine")
     count = 1 + len(list(ROOT.glob("counterexamples/**/scenario.toml")))
     assert outcome.err == (
-        f"isrcheck: there is no scenario 'nine'; did you mean mine? {count} are known; or name a folder\n"
+        f"isrcheck: there is no scenario 'nine'; did you mean mine? {count} names are known; or use a folder\n"
     )
-    assert (
-        run("check", "--scenario", "./nine").err == "isrcheck: ./nine is no scenario: there is no scenario.toml in it\n"
-    )
+    assert run("check", "--scenario", "./nine").err == "isrcheck: ./nine is not a scenario: it has no scenario.toml\n"
 
 
 def test_code_is_taken_from_the_folder_that_was_named_alone(tmp_path: Path) -> None:
@@ -128,4 +126,4 @@ def test_code_is_taken_from_the_folder_that_was_named_alone(tmp_path: Path) -> N
         (folder / "linked.py").symlink_to(elsewhere)
         outcome = run("check", "--scenario", folder)
         assert outcome.code == 150
-        assert f"model {path!r} lies outside of {folder}, the folder that was named" in outcome.err
+        assert f"model {path!r} is outside {folder}, the given folder" in outcome.err

@@ -24,7 +24,8 @@ def test_a_violation_is_written_with_its_lengths_and_its_trace() -> None:
     folder = Path("counterexamples/kip-101/lost")
     assert begun.out.splitlines() == [
         f"{folder}: violated: weak-isr 12",
-        f"write title, source, story and control in {folder}/scenario.toml; then: isrcheck regress {folder} --update",
+        f"write title, source, story and control in {folder}/scenario.toml, then run: isrcheck regress "
+        f"{folder} --update",
     ]
     assert sorted(os.listdir(folder)) == ["expected.json", "scenario.toml", "trace.itf.json", "trace.txt"]
     scenario = read(folder)
@@ -56,7 +57,7 @@ def test_a_model_of_ones_own_is_named_from_the_folder(tmp_path: Path) -> None:
     assert read(tmp_path / "asked/mine").model == "../../counter.py"
     assert run("regress", str(tmp_path)).code == 0
     outside = run("check", "--scenario", str(tmp_path / "asked/mine"))
-    assert (outside.code, "lies outside" in outside.err) == (150, True)
+    assert (outside.code, "is outside" in outside.err) == (150, True)
 
 
 def test_another_scenario_of_a_model_of_ones_own_is_made_beside_the_first(tmp_path: Path) -> None:
@@ -75,7 +76,7 @@ def test_what_is_there_is_left_alone() -> None:
         again = run("scenarios", "new", "lost", *words)
         assert (again.code, again.out) == (153, "")
         assert again.err == (
-            "isrcheck: counterexamples/kip-101/lost is there already; take another name, or run: "
+            "isrcheck: counterexamples/kip-101/lost already exists; choose another name, or run: "
             "isrcheck regress counterexamples/kip-101/lost\n"
         )
     assert toml.read_text() == before
@@ -87,7 +88,7 @@ def test_what_is_there_is_left_alone() -> None:
         (("lost", "--model", "kip-100"), 150, "there is no model 'kip-100'"),
         (("lost", "--model", "kip-101", "-s", "x=1"), 150, "model kip-101 has no setting 'x'"),
         (("lost", "--model", "kip-101", "--invariant", "x"), 150, "'x'"),
-        (("a/b", "--model", "kip-101"), 2, "'a/b' is no name of a folder; say where it is made with --in"),
+        (("a/b", "--model", "kip-101"), 2, "'a/b' is not a folder name; use --in to say where to create it"),
         (("lost",), 2, "Missing option '--model'"),
         ((), 2, "Missing argument 'NAME'"),
     ],
@@ -103,7 +104,7 @@ def test_missing_lengths_are_told_where_they_are_found() -> None:
     run("scenarios", "new", "lost", *KIP_101, "--continue")
     toml = Path("counterexamples/kip-101/lost/scenario.toml")
     toml.write_text(toml.read_text().partition("\n[lengths]")[0])
-    line = "no lengths are expected; write [lengths] in scenario.toml, and below it strong-isr = 12, weak-isr = 12"
+    line = "no lengths are expected; add [lengths] to scenario.toml, followed by strong-isr = 12, weak-isr = 12"
     found = run("regress")
     assert (found.code, found.out.splitlines()[1].strip()) == (10, line)
     assert line in run("check", "--scenario", "lost", "--quiet").out

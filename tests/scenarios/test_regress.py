@@ -103,8 +103,8 @@ def test_a_stricter_guard_loses_levels_and_a_violation(root: Path) -> None:
         "NOT AS EXPECTED  many: holds; 3 states, depth 3",
         "  verdict: holds, expected violated",
         "  presses-are-few: holds, expected violated in 3",
-        "  trace.itf.json is recorded, and nothing is violated now",
-        "  trace.txt is recorded, and nothing is violated now",
+        "  trace.itf.json is recorded, but nothing is violated now",
+        "  trace.txt is recorded, but nothing is violated now",
         "  verdict: holds, recorded violated",
         "  invariants.presses-are-few.length: nothing, recorded 3",
         "  invariants.presses-are-few.verdict: holds, recorded violated",
@@ -141,8 +141,8 @@ def test_a_trace_that_is_gone(root: Path) -> None:
         "NOT AS EXPECTED  many: holds; 6 states, depth 4",
         "  verdict: holds, expected violated",
         "  presses-are-few: holds, expected violated in 3",
-        "  trace.itf.json is recorded, and nothing is violated now",
-        "  trace.txt is recorded, and nothing is violated now",
+        "  trace.itf.json is recorded, but nothing is violated now",
+        "  trace.txt is recorded, but nothing is violated now",
         "  verdict: holds, recorded violated",
         "  invariants.presses-are-few.length: nothing, recorded 3",
         "  invariants.presses-are-few.verdict: holds, recorded violated",
@@ -181,7 +181,7 @@ EDITS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "an action less": ({"generated": {"press": [2, 2]}}, ["generated: skip is new"]),
     "an action without counts": (
         {"generated": {"press": [2, 2], "skip": {"1": 0}}},
-        ["generated: skip: what is recorded is no list of counts"],
+        ["generated: skip: the recorded value is not a list of counts"],
     ),
     "a length": (
         {"invariants": {"presses-are-few": {"length": 4, "verdict": "violated"}}},
@@ -206,10 +206,10 @@ def test_an_edited_count_is_told(derived: Derived, values: dict[str, Any], repor
 @pytest.mark.parametrize(
     ("content", "reported"),
     [
-        (b"{", "what is recorded is not JSON"),
-        (b"[" * 100_000, "what is recorded is not JSON"),
-        (b"\xff", "what is recorded is not JSON"),
-        (b"[]", "what is recorded is not an object"),
+        (b"{", "the recorded file is not JSON"),
+        (b"[" * 100_000, "the recorded file is not JSON"),
+        (b"\xff", "the recorded file is not JSON"),
+        (b"[]", "the recorded file is not a JSON object"),
     ],
 )
 def test_a_damaged_recording_is_told(derived: Derived, content: bytes, reported: str) -> None:
@@ -239,10 +239,10 @@ def test_the_first_difference_of_a_trace_is_told(derived: Derived) -> None:
     trace = json.loads(derived.files["trace.itf.json"])
     first, second, third = trace["states"]
     assert reported({**trace, "states": [first, second]}) == [
-        "trace: it goes on to state 3 with skip(), recorded to end before"
+        "trace: it continues to state 3 with skip(), but was recorded to end before it"
     ]
     assert reported({**trace, "states": [first, second, third, second]}) == [
-        "trace: it ends with state 3, recorded to go on with press(who=0)"
+        "trace: it ends with state 3, but was recorded with a further step press(who=0)"
     ]
     assert reported({**trace, "states": [first, {**second, "presses": 2}, third]}) == [
         "trace: state 2.presses: 1, recorded 2"
@@ -250,7 +250,7 @@ def test_the_first_difference_of_a_trace_is_told(derived: Derived) -> None:
     assert reported({**trace, "states": [{**first, "#meta": 1}, second, third], "vars": []})[0].startswith(
         "trace: state 1"
     )
-    assert reported({**trace, "states": [1]}) == ["trace.itf.json: what is recorded has no states"]
+    assert reported({**trace, "states": [1]}) == ["trace.itf.json: the recorded file has no states"]
 
 
 # --- what cannot run ------------------------------------------------------------------------------------------------
@@ -265,8 +265,8 @@ def test_what_cannot_run_does_not_stop_the_others(root: Path) -> None:
     assert found == [
         "NOT RUN          broken: lamp.py:21: the state has no variable 'press'; did you mean presses? "
         "known: on, presses",
-        f"NOT RUN          damaged: {root}/damaged/scenario.toml: title is missing; write a line of text",
-        "NOT RUN          ended: lamp.py:39: the program is ended here; take that away",
+        f"NOT RUN          damaged: {root}/damaged/scenario.toml: title is missing; write one line of text",
+        "NOT RUN          ended: lamp.py:39: the model file calls sys.exit(); remove it",
         "as recorded      few: holds; 6 states, depth 4",
         "as recorded      many: violated: presses-are-few 3; 4 states, depth 3",
         "NOT RUN          undefined: the model cannot be evaluated in some state: lamp.py:21: presses: "
@@ -300,7 +300,7 @@ def test_a_process_that_is_killed_takes_no_other_scenario_with_it(root: Path) ->
     assert outcome.code == 152
     assert outcome.out.splitlines() == [
         "as recorded      few: holds; 6 states, depth 4",
-        "NOT RUN          killed: its process has ended: out of memory, or the model ends the program",
+        "NOT RUN          killed: its process ended: out of memory, or the model calls sys.exit()",
         "as recorded      many: violated: presses-are-few 3; 4 states, depth 3",
         "3 scenarios: 1 NOT RUN, 2 as recorded",
     ]
@@ -343,10 +343,10 @@ def test_a_control_that_is_none_is_told(root: Path) -> None:
     found = lines(root, 10)
     assert [line for line in found if "control" in line] == [
         "  control many: model and settings differ; a pair differs in exactly one of model, settings and fairness",
-        "  control many: other invariants are checked there",
-        "  control nobody: there is no such scenario beside this one, or its scenario.toml is damaged",
+        "  control many: it checks different invariants",
+        "  control nobody: there is no such scenario next to this one, or its scenario.toml is damaged",
         "  control few: model and settings differ; a pair differs in exactly one of model, settings and fairness",
-        "  control few: other invariants are checked there",
+        "  control few: it checks different invariants",
     ]
 
 
@@ -356,9 +356,9 @@ def test_a_control_names_its_partner_and_has_another_verdict(root: Path) -> None
     found = lines(root, 10)
     assert [line for line in found if "control" in line] == [
         "  control other: it does not name few as its control",
-        "  control other: holds is expected of both",
-        "  control other: neither model nor settings nor fairness differ; "
-        "a pair differs in exactly one of model, settings and fairness",
+        "  control other: both expect holds",
+        "  control other: model, settings and fairness are the same; a pair differs in exactly one of "
+        "model, settings and fairness",
         "  control few: it does not name many as its control",
         "  control many: it does not name other as its control",
     ]

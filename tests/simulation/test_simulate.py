@@ -173,7 +173,7 @@ def test_time_runs_for_the_walks_and_not_while_the_model_is_compiled(monkeypatch
     monkeypatch.setattr(walking, "Start", Slow)
     monkeypatch.setattr(walking, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     found = simulate("kip-320", {"replicas": 2}, seed=1, walks=500, seconds=60, workers=1)
-    assert (found.extra["sampling"]["walks"], found.reason) == (500, "random walks are a sample")
+    assert (found.extra["sampling"]["walks"], found.reason) == (500, "random walks are only a sample")
     assert found.seconds["compile"] == 3600
 
 
@@ -240,8 +240,8 @@ def test_exit_codes(tmp_path: Path, case: str) -> None:
 
 def test_nothing_is_said_to_hold(tmp_path: Path) -> None:
     outcome = run("simulate", counter(tmp_path), "--seed", "5", "--quiet", "--walks", "50", "--depth", "10")
-    met = "no violation met in 50 random walks of 500 states (seed 5)"
-    assert outcome.out == f"INCOMPLETE  counter: {met}\nwarning: not met in any walk: goal is-seven\n"
+    met = "no violation found in 50 random walks over 500 states (seed 5)"
+    assert outcome.out == f"INCOMPLETE  counter: {met}\nwarning: never seen in any walk: goal is-seven\n"
 
 
 def test_coverage_is_that_of_the_walks(tmp_path: Path) -> None:

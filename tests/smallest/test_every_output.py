@@ -128,7 +128,7 @@ TEXTS: Final[dict[str, tuple[Callable[[], Any], Any]]] = {
     "checker/report/result_text.py, vacuity": (
         lambda: vacuity(RESULT),
         ["warning: action steal has never fired", "warning: goal three-are-sent was never reached",
-         "switched off by the settings: answer"],
+         "disabled by the settings: answer"],
     ),
     "checker/scenarios/derived_files.py": (
         lambda: [summary(RESULT)[x] for x in ("levels", "generated", "bounds_hit", "vacuity")],

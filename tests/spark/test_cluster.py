@@ -73,7 +73,7 @@ def test_a_master_that_cannot_be_reached(tmp_path: Path) -> None:
     environment = {**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"}
     said = subprocess.run([*command, *where], env=environment, capture_output=True, text=True)
     assert (said.returncode, said.stderr.count("\n")) == (153, 1)
-    assert "Spark does not start: the master cannot be reached, or does not take the application" in said.stderr
+    assert "Spark did not start: the master cannot be reached, or rejected the application" in said.stderr
 
 
 def test_published_rows_and_scenarios_on_executors(tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_files_that_are_not_what_was_written(dataset: Path, table: str, way: str
     part = sorted((dataset / table / "level=00003").iterdir())[0]
     changed = WAYS[way](part.read_bytes())
     part.unlink() if changed is None else part.write_bytes(changed)
-    said = f"{part.relative_to(dataset)} is missing or damaged; nothing was changed; begin anew with --checkpoint"
+    said = f"{part.relative_to(dataset)} is missing or damaged; nothing was changed; start over with --checkpoint"
     refused(dataset, said)
     if "flipped" not in way:
         refused(dataset, said, lambda folder: Dataset.open(str(folder)).require_files())
@@ -124,9 +124,7 @@ def test_merged_files_can_be_done_without(dataset: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_a_manifest_that_is_missing(dataset: Path, number: int) -> None:
     (dataset / manifest_name(number)).unlink()
-    refused(
-        dataset, f"{manifest_name(number)} is missing, though levels after it are there; put it back, or begin anew"
-    )
+    refused(dataset, f"{manifest_name(number)} is missing, but later levels exist; restore it, or start over")
     refused(dataset, "is missing", lambda folder: Dataset.open(str(folder)))
 
 
@@ -146,7 +144,7 @@ def test_without_its_last_manifests_a_dataset_keeps_every_file_until_its_level_i
 
 
 def test_no_dataset(tmp_path: Path) -> None:
-    refused(tmp_path, "holds no dataset: there is no dataset.json; name the folder given to --checkpoint")
+    refused(tmp_path, "does not contain a dataset (no dataset.json); use the folder that was given to --checkpoint")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "7", '{"format": 1}', "null", '{"format": 1, "kernel": '])
@@ -158,7 +156,7 @@ def test_a_header_that_is_none(dataset: Path, text: str) -> None:
 def test_another_version(dataset: Path) -> None:
     header = json.loads((dataset / "dataset.json").read_text())
     (dataset / "dataset.json").write_text(json.dumps({**header, "format": 1}))
-    refused(dataset, "has version 1 of the dataset format; this program knows version 2")
+    refused(dataset, "has version 1 of the dataset format, but this isrcheck reads version 2")
 
 
 @pytest.mark.parametrize(
@@ -190,7 +188,7 @@ def test_a_manifest_that_another_search_has_written_breaks_the_chain(dataset: Pa
     previous = json.loads(path.read_text())["previous"]
     other = manifests.written(dataclasses.replace(levels[2], rejected=7), previous)
     path.write_text(json.dumps(other))
-    refused(dataset, "level-00004.json is damaged: it does not continue the level before")
+    refused(dataset, "level-00004.json is damaged: it does not continue the previous level")
 
 
 @pytest.mark.exhaustive
@@ -235,7 +233,7 @@ def holder(dataset: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_second_search_is_refused_until_the_first_one_has_ended(dataset: Path, holder: subprocess.Popen[str]) -> None:
-    refused(dataset, f"process {holder.pid}) writes to {dataset}; wait for its end, then --resume it")
+    refused(dataset, f"process {holder.pid}) is writing to {dataset}; wait until it ends, then use --resume")
     assert len(Dataset.open(str(dataset)).levels) == 4
     holder.kill()
     holder.wait()
@@ -261,9 +259,9 @@ def test_where_nothing_can_be_locked_who_comes_last_goes_on_and_the_other_stops(
     first, second = Dataset.resume(str(dataset)), Dataset.resume(str(dataset))
     last = first.levels[-1]
     before = content(dataset)
-    with pytest.raises(DatasetRefused, match=r"another search \(.*, process \d+\) has taken .*; this one stops"):
+    with pytest.raises(DatasetRefused, match=r"another search \(.*, process \d+\) has taken over .*; stopping"):
         first.commit(last)
-    with pytest.raises(DatasetRefused, match=r"another search has written .*level-\d{5}.json; this one stops"):
+    with pytest.raises(DatasetRefused, match=r"another search has written .*level-\d{5}.json; stopping"):
         second.commit(last)
     assert content(dataset) == before
 
@@ -279,4 +277,4 @@ def test_a_file_system_without_locks_is_written_to_all_the_same(dataset: Path, m
 
 def test_a_dataset_that_is_open_to_be_read_is_not_written_to(dataset: Path) -> None:
     found = Dataset.open(str(dataset))
-    refused(dataset, "is open to be read only", lambda folder: found.commit(found.levels[-1]))
+    refused(dataset, "is open for reading only", lambda folder: found.commit(found.levels[-1]))

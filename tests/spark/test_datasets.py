@@ -193,7 +193,7 @@ def test_a_model_named_inside_a_dataset_is_never_loaded_from_a_file(tmp_path: Pa
     header = {"format": 2, "kernel": "0", "model": str(evil), "settings": {}, "invariants": {}}
     (tmp_path / "x").mkdir()
     (tmp_path / "x/dataset.json").write_text(json.dumps(header))
-    with pytest.raises(DatasetRefused, match=r"is of a model that does not ship .*name its file with --model"):
+    with pytest.raises(DatasetRefused, match=r"is for a model that is not shipped .*use --model"):
         reload_model(Dataset.open(str(tmp_path / "x")), None)
     assert not (tmp_path / "ran").exists()
 
@@ -294,7 +294,7 @@ def test_a_file_of_states_that_is_damaged_is_never_believed(tmp_path: Path, kip_
         assert "damaged" in said.err
     part.unlink()
     said = run("analyze", kip_320.dataset.root, "--diff", str(tmp_path / "x"), "--trace", "--master", "local[1]")
-    assert (said.code, f"{part} is missing or damaged; nothing was changed; begin anew" in said.err) == (150, True)
+    assert (said.code, f"{part} is missing or damaged; nothing was changed; start over" in said.err) == (150, True)
 
 
 def test_executors_look_whether_a_large_dataset_is_whole(

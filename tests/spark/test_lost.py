@@ -43,9 +43,7 @@ def test_a_level_is_built_anew_where_executors_are_lost(losses: int) -> None:
 
 def test_it_is_not_built_anew_for_ever() -> None:
     spark = Unlucky(10**9)
-    with pytest.raises(
-        ClusterFailed, match=r"Spark has lost executors again and again: .*; go on with --resume"
-    ) as said:
+    with pytest.raises(ClusterFailed, match=r"Spark keeps losing executors: .*; continue with --resume") as said:
         spark.level(WORK, "", lambda: None)
     assert spark.asked == session.ATTEMPTS
     assert "\n" not in str(said.value)

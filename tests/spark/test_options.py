@@ -23,11 +23,11 @@ from tests.cli.running import counter, run
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--master", "local[1]"), "--master goes with --engine spark"),
-        (("--spark-threshold", "0"), "--spark-threshold goes with --engine spark"),
-        (("--transitions", "--engine", "reference"), "--transitions goes with --engine spark"),
-        (("--engine", "spark", "--checkpoint", "a", "--resume", "b"), "take one of them away"),
-        (("--engine", "spark", "--max-memory", "1GB"), "--engine spark has its memory from Spark"),
+        (("--master", "local[1]"), "--master requires --engine spark"),
+        (("--spark-threshold", "0"), "--spark-threshold requires --engine spark"),
+        (("--transitions", "--engine", "reference"), "--transitions requires --engine spark"),
+        (("--engine", "spark", "--checkpoint", "a", "--resume", "b"), "remove one of them"),
+        (("--engine", "spark", "--max-memory", "1GB"), "--engine spark gets its memory from Spark"),
         (("--engine", "spark", "--conf", "spark.x"), "'spark.x' is not NAME=VALUE"),
         (("--engine", "spark", "--partitions", "0"), "0 is not in the range"),
     ],
@@ -50,7 +50,7 @@ def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     said = run("check", counter(tmp_path), "--engine", "spark")
     assert (said.code, said.err.count("\n")) == (153, 1)
-    assert "needs Java 17, which is not there; install a Java runtime (Debian and Ubuntu: apt install" in said.err
+    assert "needs Java 17, which was not found; install a Java runtime (Debian and Ubuntu: apt install" in said.err
 
 
 @pytest.mark.parametrize("version", ["1.8.0_392", "11.0.21"])
@@ -69,8 +69,8 @@ def test_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("version", "words"),
-    [(None, "needs pyspark 4.1 or newer, which is not installed; pip install 'isrcheck.spark.'"),
-     ("3.5.1", "needs pyspark 4.1 or newer, not 3.5.1; pip install")],
+    [(None, "needs pyspark 4.1 or later, which is not installed; pip install 'isrcheck.spark.'"),
+     ("3.5.1", "needs pyspark 4.1 or later, not 3.5.1; pip install")],
 )  # fmt: skip
 def test_a_package_that_is_missing_or_too_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str | None, words: str
@@ -93,7 +93,7 @@ def test_a_package_that_is_missing_or_too_old(
 
 def test_plots_are_svg_and_apart_from_other_output(tmp_path: Path) -> None:
     said = run("analyze", str(tmp_path), "--plot", "x.pdf")
-    wanted = "plots are written as SVG or PNG, not PDF; name a file that ends in .svg or .png"
+    wanted = "plots can be written as SVG or PNG, not PDF; choose a file name ending in .svg or .png"
     assert (said.code, wanted in said.err) == (2, True)
     said = run("analyze", str(tmp_path), "--diff", str(tmp_path), "--trace", "--plot", "-", "--json", "-")
     assert (said.code, "--json and --plot name the same file" in said.err) == (2, True)
@@ -164,7 +164,7 @@ def test_who_has_a_handler_of_their_own_keeps_it() -> None:
 def test_a_master_elsewhere_needs_a_folder_that_is_shared(tmp_path: Path) -> None:
     said = run("check", counter(tmp_path), "--engine", "spark", "--master", "spark://nowhere:7077")
     assert (said.code, said.err.count("\n")) == (153, 1)
-    assert "the states need a folder that driver and executors share; name it with --checkpoint" in said.err
+    assert "the states need a folder shared by the driver and the executors; name it with --checkpoint" in said.err
 
 
 @pytest.mark.needs("java")
@@ -173,7 +173,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "x/mine.txt").write_text("mine")
     said = run("check", counter(tmp_path), "--engine", "spark", "--checkpoint", str(tmp_path / "x"))
     assert (said.code, said.err.count("\n")) == (153, 1)
-    assert "is not empty; name a new folder for the dataset" in said.err
+    assert "is not empty; choose a new folder for the dataset" in said.err
     assert [path.name for path in (tmp_path / "x").iterdir()] == ["mine.txt"]
 
 
@@ -184,7 +184,7 @@ def test_a_connect_session_is_refused() -> None:
 
     SparkSession.__module__ = "pyspark.sql.connect.session"
     with pytest.raises(
-        DatasetRefused, match=r"Spark Connect \(sc://\) .* has no context; name a master .*; or pass a classic session"
+        DatasetRefused, match=r"Spark Connect \(sc://\) .* has no context; use a master .*; or pass a classic session"
     ):
         check("kip-101", {"replicas": 2}, engine="spark", spark=SparkSession(), cluster=Cluster(threshold=0))
 

@@ -164,7 +164,7 @@ def test_a_dataset_may_be_read_only(monkeypatch: pytest.MonkeyPatch, tmp_path: F
     assert sorted(root.rglob("*")) == there
     assert not list(elsewhere.iterdir())
     spark.context.master = "spark://there:7077"
-    with pytest.raises(OSError, match="let driver and executors write there"):
+    with pytest.raises(OSError, match="make it writable for the driver and the executors"):
         found_paths.to_violation("near", found.violated["near"])
 
 

@@ -127,7 +127,7 @@ def test_spark_connect_is_refused(bare: Path, tmp_path: Path, monkeypatch: pytes
     folder = ("--checkpoint", tmp_path / "x")
     said = run("check", counter(tmp_path), "--engine", "spark", "--spark-threshold", "0", *given.get(how, ()), *folder)
     assert (said.code, said.err.count("\n")) == (150, 1)
-    assert "Spark Connect (sc://) runs no Python of the driver's and has no context; name a master" in said.err
+    assert "Spark Connect (sc://) cannot run the driver's Python code and has no context; use a master" in said.err
 
 
 @pytest.mark.needs("java")
@@ -169,5 +169,5 @@ def test_candidates_of_an_owner_that_are_parted_are_not_believed() -> None:
     reports = [{"merge": {"owner": owner}} for owner in (0, 1, 1)]
     require_each_partition(reports[:2], 2)
     for wrong in (reports, reports[:1], reports[1:]):
-        with pytest.raises(ClusterFailed, match="has not given each owner all of its candidates in one task"):
+        with pytest.raises(ClusterFailed, match="split the candidates of one partition over several tasks"):
             require_each_partition(wrong, 2)

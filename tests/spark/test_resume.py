@@ -168,10 +168,10 @@ def test_a_dataset_of_something_else_is_refused(tmp_path: Path) -> None:
     assert ask("kip-101", small, checkpoint=folder) == 0
     assert ask("kip-101", small, resume=folder) == 0
     cases: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
-        ("is of model kip-101, not kip-279; ask the same, or begin anew", ("kip-279", small), {}),
+        ("is of model kip-101, not kip-279; use the same options, or start over", ("kip-279", small), {}),
         ("is of settings", ("kip-101", {**small, "log_size": 2}), {}),
         ("for the invariants weak-isr, not strong-isr", ("kip-101", small, ("strong-isr",)), {}),
-        ("does not keep transitions", ("kip-101", small), {"transitions": True}),
+        ("does not preserve transitions", ("kip-101", small), {"transitions": True}),
     ]
     for words, question, how in cases:
         with pytest.raises(DatasetRefused, match=words):
@@ -180,5 +180,5 @@ def test_a_dataset_of_something_else_is_refused(tmp_path: Path) -> None:
     (tmp_path / "x/dataset.json").write_text(json.dumps({**header, "kernel": "0" * 64}))
     with pytest.raises(DatasetRefused, match=r"was explored with another kernel .*the model has changed"):
         ask("kip-101", small, resume=folder)
-    with pytest.raises(FileExistsError, match="holds a dataset already; go on with --resume"):
+    with pytest.raises(FileExistsError, match="already contains a dataset; continue with --resume"):
         ask("kip-101", small, checkpoint=folder)

@@ -103,9 +103,9 @@ def test_scenarios(session: Any, tmp_path: Path, name: str, owners: int) -> None
 
 STUCK = COUNT.replace("s.n < 5", "(s.n < 2) | ((s.n == 2) & s.side)")
 ENDS = {
-    "an instance without meaning": (counter(step=UNGUARDED, invariant="s.n < 9"), 75),
-    "a predicate without meaning": (counter(goal="s.few[s.n] == 9", invariant="s.n < 9"), 75),
-    "a predicate without meaning outside": (counter(constraint="s.n < 2", invariant="s.few[s.n] == 0"), 75),
+    "an undefined action instance": (counter(step=UNGUARDED, invariant="s.n < 9"), 75),
+    "an undefined predicate": (counter(goal="s.few[s.n] == 9", invariant="s.n < 9"), 75),
+    "an undefined predicate outside": (counter(constraint="s.n < 2", invariant="s.few[s.n] == 0"), 75),
     "a deadlock": (counter(step=STUCK, invariant="s.n < 3"), 11),
     "a violation outside": (counter(constraint="s.n < 2", invariant="s.n < 2", goal="s.n == 2"), 12),
 }
@@ -131,7 +131,7 @@ def test_seconds_run_out_while_spark_works(session: Any) -> None:
     assert (result.verdict, result.exit_code, result.reason) == (
         "incomplete",
         152,
-        "1.5 seconds passed (--max-seconds)",
+        "time limit of 1.5 s reached (--max-seconds)",
     )
     whole = check("kip-320", settings)
     assert result.levels == whole.levels[: result.depth]

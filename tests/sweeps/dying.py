@@ -62,6 +62,6 @@ def require_answers(tmp_path: Path, *where: str) -> None:
     assert [(c["verdict"], c["exit_code"]) for c in cells[4:]] == [
         ("holds", 0), (None, 152), (None, 152), (None, 150), ("incomplete", 152), (None, 150),
     ]  # fmt: skip
-    assert cells[5]["reason"] == "its process was killed: out of memory; give it a max_memory"
+    assert cells[5]["reason"] == "its process was killed: out of memory; set max_memory"
     assert "harmful.py" in cells[7]["reason"]
     assert (said.code, said.out.splitlines()[-1]) == (152, "10 checks: 5 holds, 1 incomplete, 4 not run")

@@ -52,7 +52,7 @@ def test_verdict_and_length_over_two_settings(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("axes", "message"),
     [
-        ("log_size", "a heat map has two axes; name two settings with --axes"),
+        ("log_size", "a heat map has two axes; choose two settings with --axes"),
         ("log_size,lag", "no check of the sweep sets 'lag'; "),
         ("log_size,replicas,max_records", "a heat map has two axes"),
     ],
@@ -114,7 +114,7 @@ def test_png_without_pillow_is_one_line(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(drawing, "find_spec", lambda name: None)
     said = run("sweep", tmp_path / "sweep.toml", "--plot", tmp_path / "map.png")
     assert (said.code, said.err.count("\n")) == (153, 1)
-    assert "a plot as PNG needs Pillow, which is not installed; pip install 'isrcheck[png]'" in said.err
+    assert "PNG plots need Pillow, which is not installed; pip install 'isrcheck[png]'" in said.err
 
 
 def test_a_plot_is_written_as_its_ending_says(tmp_path: Path) -> None:

@@ -95,7 +95,7 @@ def interrupted(tmp_path: Path, *where: str) -> None:
     cells = json.loads((tmp_path / "json").read_text())["cells"]
     assert [cell["distinct"] for cell in cells][1:] == [12345, 12345]
     assert 0 < cells[0]["distinct"] < 12345
-    assert f"2 of 3 checks are in {tmp_path / 'kept'} already" in said.err
+    assert f"2 of 3 checks are already in {tmp_path / 'kept'}" in said.err
     assert len(lines(tmp_path)) == 3
 
 
@@ -131,7 +131,7 @@ def test_another_file_is_left_as_it_is(tmp_path: Path, text: str) -> None:
     (tmp_path / "kept").write_text(text)
     said = run("sweep", tmp_path / "sweep.toml", "--results", tmp_path / "kept")
     assert (said.code, said.err.count("\n")) == (150, 1)
-    assert "kept does not hold the outcomes of a sweep; name another file; nothing was changed" in said.err
+    assert "kept does not contain the outcomes of a sweep; choose another file; nothing was changed" in said.err
     assert (tmp_path / "kept").read_text() == text
 
 
@@ -140,4 +140,4 @@ def test_two_sweeps_do_not_write_to_one_file(tmp_path: Path) -> None:
     with (tmp_path / "kept").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         said = run("sweep", tmp_path / "sweep.toml", "--results", tmp_path / "kept")
-    assert (said.code, "another sweep writes to" in said.err) == (150, True)
+    assert (said.code, "another sweep is writing to" in said.err) == (150, True)

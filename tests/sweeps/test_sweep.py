@@ -29,10 +29,10 @@ def test_a_sweep_in_which_cells_die(workers: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("", "is no sweep: write one or more tables [[matrix]]"),
+        ("", "is not a sweep: write one or more [[matrix]] tables"),
         ("[[matrix", "is not TOML"),
-        ("[[matrix]]\n", "models is missing; write a list of models, at least one"),
-        ('[[matrix]]\nmodels = "kip-101"', "models is 'kip-101'; write a list of models"),
+        ("[[matrix]]\n", "models is missing; write a non-empty list of models"),
+        ('[[matrix]]\nmodels = "kip-101"', "models is 'kip-101'; write a non-empty list of models"),
         ('[[matrix]]\nmodels = ["kip-101"]\nsetting = {}', "there is no key 'setting'; did you mean settings"),
     ],
 )
@@ -88,8 +88,8 @@ def children(of: int) -> list[int]:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--conf", "a=b"), "--conf is a setting of Spark"),
-        (("--workers", "2", "--master", "local[2]"), "--workers is for this machine"),
+        (("--conf", "a=b"), "--conf is a Spark setting"),
+        (("--workers", "2", "--master", "local[2]"), "--workers applies to this machine"),
     ],
 )
 def test_options_that_do_not_go_together(words: tuple[str, ...], message: str, tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def test_the_report_says_what_is_not_known(tmp_path: Path) -> None:
     for line in (
         "Not covered\n  nothing is known beyond depth 1\n",
         "Search (symbolic engine)\n  depth   1\n  states  not enumerated\n",
-        "Vacuity\n  not known: another engine says which actions fire\n",
+        "Vacuity\n  unknown: use another engine to see which actions fire\n",
     ):
         assert line in outcome.out
 
@@ -103,11 +103,13 @@ def test_an_evaluation_error_exits_75(tmp_path: Path) -> None:
 
 USAGE = {
     "--engine symbolic --depth 0": "Invalid value for '--depth': 0 is not in the range x>=1.",
-    "--depth 3": "--engine local explores everything; --depth goes with --engine symbolic",
-    "--engine symbolic --max-states 3": "--engine symbolic enumerates no states; "
-    "--max-states goes with --engine local, reference or spark",
-    "--engine symbolic --fail-on-vacuity": "--engine symbolic enumerates no states; "
-    "--fail-on-vacuity goes with --engine local, reference or spark",
+    "--depth 3": "--engine local always explores all levels; --depth requires --engine symbolic",
+    "--engine symbolic --max-states 3": "--engine symbolic does not enumerate states; --max-states requires "
+    "--engine local, reference or "
+    "spark",
+    "--engine symbolic --fail-on-vacuity": "--engine symbolic does not enumerate states; --fail-on-vacuity "
+    "requires --engine local, reference "
+    "or spark",
 }
 
 
@@ -140,7 +142,7 @@ def test_time_ends_a_search_and_what_was_refuted_is_reported(tmp_path: Path) -> 
     outcome = run("check", "kip-320", "--engine", "symbolic", "--max-seconds", "3", "--json", path, "--quiet")
     data = valid(path)
     assert outcome.code == 152
-    assert outcome.out.startswith("INCOMPLETE  kip-320: 3 seconds passed (--max-seconds); ")
+    assert outcome.out.startswith("INCOMPLETE  kip-320: time limit of 3 s reached (--max-seconds); ")
     assert data["depth"] < 20  # for which minutes would be needed
     assert data["invariants"]["strong-isr"] == {"verdict": "incomplete", "checked_depth": data["depth"]}
 
@@ -216,7 +218,7 @@ def test_a_trace_that_is_not_the_least_is_said_to_be_so(tmp_path: Path, monkeypa
         12,
         "VIOLATED  counter: is-small in 3 states (not canonical)",
     )
-    assert "is-small  violated, trace of 3 states, perhaps not the canonical one of that length\n" in outcome.out
+    assert "is-small  violated, trace of 3 states, perhaps not the canonical one of this length\n" in outcome.out
     assert data["invariants"]["is-small"]["canonical"] is False
 
 
@@ -244,7 +246,7 @@ def test_an_interrupt_ends_a_search_and_what_was_refuted_is_reported(tmp_path: P
 
 def test_progress_names_the_level() -> None:
     look = Progress(7, None, None, None, None, memory=3 * 2**20, seconds=2.0)
-    assert counts(look) == "level 7, no violation before, 3.0 MiB"
+    assert counts(look) == "level 7, no violation so far, 3.0 MiB"
 
 
 # --- lengths --------------------------------------------------------------------------------------------------------

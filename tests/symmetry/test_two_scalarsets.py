@@ -59,7 +59,7 @@ def test_a_client_that_is_told_apart_is_not_permuted() -> None:
     result = check(Favourite, {"clients_": 3, "brokers_": 3}, symmetry=True, invariants=())
     assert result.orbits is not None
     assert [list(c) for c in result.orbits.classes] == [[("broker", 1), ("broker", 2)], [("client", 1), ("client", 2)]]
-    with pytest.raises(UnknownName, match="clients 0 and 1 are told apart by the initial"):
+    with pytest.raises(UnknownName, match="clients 0 and 1 are distinguished by the initial"):
         check(Favourite, {"clients_": 2, "brokers_": 1}, symmetry=True, invariants=())
 
 

@@ -15,11 +15,11 @@ from tests.traces.recorded import changed, record, shelf
 DAMAGED = {
     "empty": (b"", "it is not JSON: Expecting value at line 1, column 1"),
     "cut off": (b'{"format": 1,\n "inv', "it is not JSON: Unterminated string starting at at line 2, column 2"),
-    "binary": (b"\x80\x04\x95", "it is not text in UTF-8"),
-    "a list": (b"[]", "it is neither a result of isrcheck nor an ITF trace"),
-    "foreign": (b'{"states": []}', "it is neither a result of isrcheck nor an ITF trace"),
-    "not a number": (b'{"format": NaN}', "it is not JSON: NaN is not a number of JSON"),
-    "twice": (b'{"format": 1, "format": 1}', "it is not JSON: an object has a key twice"),
+    "binary": (b"\x80\x04\x95", "it is not UTF-8 text"),
+    "a list": (b"[]", "it is neither an isrcheck result nor an ITF trace"),
+    "foreign": (b'{"states": []}', "it is neither an isrcheck result nor an ITF trace"),
+    "not a number": (b'{"format": NaN}', "it is not JSON: NaN is not a JSON number"),
+    "twice": (b'{"format": 1, "format": 1}', "it is not JSON: an object has a duplicate key"),
     "deep": (b"[" * 100_000, "it is nested too deeply"),
     "huge number": (b'{"a": ' + b"1" * 5000 + b"}", "it is not JSON: Exceeds the limit (4300 digits)"),
     "format": (b'{"format": 2, "invariants": {}}', "its format is 2; this isrcheck reads format 1"),
@@ -33,10 +33,10 @@ DAMAGED = {
     ),
     "no states": (b'{"vars": [], "states": []}', "states has 0 states; a trace has 1 to 100000"),
     "state": (b'{"vars": [], "states": [1]}', "states: state 1 is not an object"),
-    "lasso": (b'{"vars": [], "states": [{}], "loop": 0}', "it is a lasso (loop) of another tool"),
+    "lasso": (b'{"vars": [], "states": [{}], "loop": 0}', "it is a lasso (loop) from another tool"),
     "claim": (
         b'{"vars": [], "states": [{"#meta": {}}], "#meta": {"isrcheck": {"format": 1}}}',
-        "#meta.isrcheck does not say what the trace was recorded for",
+        "#meta.isrcheck does not say why the trace was recorded",
     ),
 }
 
@@ -76,7 +76,8 @@ def test_a_model_path_in_a_trace_is_never_imported(tmp_path: Path) -> None:
         outcome = run("replay", path)
         assert (outcome.code, outcome.err) == (
             150,
-            f"isrcheck: {path}: it is of {str(evil)!r}, which is not a shipped model; give --model my_model.py\n",
+            f"isrcheck: {path}: it was recorded with {str(evil)!r}, which is not a shipped model; use "
+            "--model my_model.py\n",
         )
     assert not witness.exists()
 
@@ -84,7 +85,7 @@ def test_a_model_path_in_a_trace_is_never_imported(tmp_path: Path) -> None:
 def test_a_result_without_a_trace_says_so(tmp_path: Path) -> None:
     result, _ = record(tmp_path, "-s", "high=9")
     outcome = run("replay", result, "--model", shelf(tmp_path))
-    assert (outcome.code, outcome.err) == (150, f"isrcheck: {result}: it has no trace: nothing was violated\n")
+    assert (outcome.code, outcome.err) == (150, f"isrcheck: {result}: it contains no trace: nothing was violated\n")
 
 
 def put(place: str, name: str, value: Any) -> Any:
@@ -108,7 +109,7 @@ FOREIGN = {
         "state 2: members: None is not a set of brokers from 0 to 1: a set is a list",
     ),
     "action": (put("", "action", "putt"), "state 2: there is no action 'putt'; did you mean put? known: join, put"),
-    "no action": (put("", "action", 1), "state 2: action is not a string or parameters not an object"),
+    "no action": (put("", "action", 1), "state 2: action is not a string, or parameters is not an object"),
     "parameter": (put("parameters", "by", 2), "state 2: put: by: 2 is not a broker from 0 to 1"),
     "another parameter": (
         put("parameters", "bye", 1),
@@ -122,7 +123,7 @@ FOREIGN = {
     ),
     "setting's value": (
         lambda data: data["settings"].update(high="x"),
-        "setting high is a whole number from 1 to 9, not 'x'",
+        "setting high must be an integer from 1 to 9, not 'x'",
     ),
     "invariant": (
         lambda data: data["invariants"].update(low=data["invariants"].pop("is-low")),

@@ -92,7 +92,7 @@ def test_without_our_meta_the_model_must_be_named(tmp_path: Path) -> None:
     outcome = run("replay", changed(path, without_meta))
     assert (outcome.code, outcome.err) == (
         150,
-        f"isrcheck: {path}: it does not say which model it is of; give --model\n",
+        f"isrcheck: {path}: it does not name its model; use --model\n",
     )
 
 

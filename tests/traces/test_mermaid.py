@@ -67,7 +67,7 @@ def test_a_message_goes_to_the_other_broker(tmp_path: Path) -> None:
 def test_without_a_counterexample_nothing_is_written(tmp_path: Path) -> None:
     outcome = run("check", counter(tmp_path), "--quiet", "--mermaid", tmp_path / "out.mmd")
     assert outcome.code == 0
-    assert outcome.err == f"isrcheck: there is no counterexample; {tmp_path / 'out.mmd'} is not written\n"
+    assert outcome.err == f"isrcheck: no counterexample; {tmp_path / 'out.mmd'} was not written\n"
     assert not (tmp_path / "out.mmd").exists()
 
 
@@ -104,7 +104,7 @@ class Rounds(Model):
 
     @always_eventually
     def is_zero(self, s):
-        """It is zero again and again."""
+        """It is zero infinitely often."""
         return s.x == 0
 '''
 

@@ -53,7 +53,7 @@ def test_a_valid_trace_that_ends_before_the_violation(tmp_path: Path) -> None:
         del trace[-1]
 
     outcome = replayed(tmp_path, shorter)
-    assert (outcome.code, outcome.out) == (0, "VALID  is-low: 3 states, is-low holds in the last one\n")
+    assert (outcome.code, outcome.out) == (0, "VALID  is-low: 3 states, is-low holds in the last state\n")
     assert replayed(tmp_path, shorter, "--expect-violation").code == 10
 
 
@@ -128,8 +128,8 @@ def test_an_instance_that_does_not_exist(tmp_path: Path) -> None:
     outcome = replayed(tmp_path, itself)
     assert (outcome.code, outcome.out) == (
         10,
-        "INVALID  is-low: state 2 of 4 cannot follow state 1 by join(by=0, who=0): "
-        "there is no such instance: the action returns before it requires or assigns anything\n",
+        "INVALID  is-low: state 2 of 4 cannot follow state 1 by join(by=0, who=0): there is no such "
+        "action instance: the action returns before it requires or assigns anything\n",
     )
 
 
@@ -150,7 +150,7 @@ def test_a_trace_does_not_go_on_outside_the_constraints(tmp_path: Path) -> None:
     assert refusal is not None
     assert (refusal.state, refusal.what) == (
         11,
-        "state 10 is outside the constraints: the model does not go on from it",
+        "state 10 is outside the constraints, so the model does not continue from it",
     )
 
 
@@ -165,7 +165,7 @@ def test_a_deadlock_is_replayed_as_one(tmp_path: Path) -> None:
     changed(result, lambda data: data["deadlock"]["trace"].pop())
     assert (
         run("replay", result, "--model", model, "--quiet").out
-        == "VALID  deadlock: 3 states, the last one has a next state\n"
+        == "VALID  deadlock: 3 states, the last state has a successor\n"
     )
 
 
@@ -175,14 +175,14 @@ def test_an_evaluation_error_is_replayed_as_one(tmp_path: Path) -> None:
     run("check", model, "--json", result, "--itf", itf, "--engine", "reference")
     for path in (result, itf):
         outcome = run("replay", path, "--model", model, "--quiet")
-        words = "VALID  evaluation: 4 states, the model has no meaning in the last one\n"
+        words = "VALID  evaluation: 4 states, the model is undefined in the last state\n"
         assert (outcome.code, outcome.out) == (75, words)
 
 
 def test_settings_come_from_the_file_and_may_be_changed(tmp_path: Path) -> None:
     result, _ = record(tmp_path)
     outcome = run("replay", result, "--model", shelf(tmp_path), "-s", "high=9", "--quiet")
-    assert (outcome.code, outcome.out) == (0, "VALID  is-low: 4 states, is-low holds in the last one\n")
+    assert (outcome.code, outcome.out) == (0, "VALID  is-low: 4 states, is-low holds in the last state\n")
 
 
 def test_one_of_several_traces(tmp_path: Path) -> None:
@@ -194,7 +194,7 @@ def test_one_of_several_traces(tmp_path: Path) -> None:
     )
     assert run("replay", path, "--invariant", "weak-isr").out.startswith("VALID  weak-isr: 12 states")
     assert run("replay", path, "--invariant", "weak-is").err == (
-        f"isrcheck: {path}: it has no trace of weak-is; did you mean weak-isr? known: strong-isr, weak-isr\n"
+        f"isrcheck: {path}: it contains no trace of weak-is; did you mean weak-isr? known: strong-isr, weak-isr\n"
     )
 
 

@@ -104,7 +104,7 @@ def replayed(graph: Graph, states: Iterable[int], transitions: Iterable[int]) ->
     expected = [system.decode(leaves) for leaves in graph.leaves(states)]
     steps = [Step(None, None, expected[0])]
     if it.leaves(expected[0]) not in system.initial:
-        raise AssertionError("a behaviour begins in no initial state")
+        raise AssertionError("a behaviour does not start in an initial state")
     for transition, state in zip(transitions, expected[1:], strict=True):
         label = system.transitions[transition].label
         number = it.labels.index(label)

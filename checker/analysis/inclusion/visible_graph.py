@@ -69,8 +69,8 @@ def _why_not(name: str, apart: tuple[str, ...], one: TransitionSystem, other: Tr
     variable = name.partition(".")[0]
     both = [{v.name for v in system.variables} for system in (one, other)]
     if variable in apart and all(variable in names for names in both):
-        return f"{variable} is not of the same kind in both models, and cannot be compared"
-    return f"nothing called {name!r} is in both models"
+        return f"{variable} has different types in the two models and cannot be compared"
+    return f"{name!r} does not exist in both models"
 
 
 def _without_indices(path: str) -> str:
@@ -89,7 +89,7 @@ def _without_indices(path: str) -> str:
         kept += character if depth == 0 and character != "]" else ""
     part = kept.partition("{")[0]
     if depth or not NAMES.fullmatch(part):
-        raise UnknownName(f"{path} cannot be compared: an index with brackets in its name; give it another name")
+        raise UnknownName(f"{path} cannot be compared: its index has brackets in its name; rename it")
     return part
 
 
@@ -204,7 +204,7 @@ class Graph:
         """Calls `what` with the only state in `packed`. The call must raise the error of the reference semantics."""
         (leaves,) = self.kernel.layout.unpack(packed).tolist()
         what(self.system.decode(leaves))
-        raise AssertionError("the reference semantics finds nothing wrong where the kernel does")
+        raise AssertionError("the kernel finds an error that the reference semantics does not")
 
     def _take_steps(self, state: tuple[object, ...]) -> None:
         for number in range(len(self.interpreter.labels)):

@@ -256,7 +256,7 @@ def shortest(
             fresh |= {after: None for _, after in ways[node] if after not in known}
         known |= fresh.keys()
         if not fresh:
-            raise AssertionError("a fair component has no way round")
+            raise AssertionError("a fair component has no cycle")
         layers.append(fresh)
     wanted = [{node for node in layers[-1] if goal(node)}]
     for layer in reversed(layers[:-1]):

@@ -21,7 +21,7 @@ from isrcheck.model.language.fairness import Fairness, obligations
 from isrcheck.model.language.properties import kind_of
 from isrcheck.model.semantics.tracing import sentence_of
 
-UNEXPLORED: Final = "only a whole exploration says what must happen"
+UNEXPLORED: Final = "liveness needs a complete exploration"
 EXPLORED_SO_FAR: Final = ("violation", "states")
 """A search that stops for one of these reasons leaves time and memory to look for lassos in the expanded levels."""
 
@@ -36,7 +36,7 @@ class PropertyChecker:
     builder: ResultBuilder
     fairness: Fairness
     limits: Limits
-    violated: str = "an invariant is violated; --continue explores on"
+    violated: str = "an invariant is violated; --continue explores further"
 
     def add_to(self, result: Result, paths: Paths, began: float) -> None:
         """Adds the verdict on each property to a result, and updates the result's verdict and exit code.
@@ -45,7 +45,7 @@ class PropertyChecker:
         began.
         """
         levels = paths.levels if isinstance(paths, CanonicalPaths) else None
-        assert isinstance(levels, NativeLevels), "no other engine is asked what must happen"
+        assert isinstance(levels, NativeLevels), "this engine does not check liveness"
         found: list[Answer] = []
         explored = self.builder.exploration
         open_, why, stopped = self._unexplored(explored), None, None
@@ -86,8 +86,8 @@ class PropertyChecker:
         try:
             found += answers(levels, known, promised, allowance)
         except NotAllowed as stop:
-            needs = f"it needs {stop.missing:,} more bytes than there are (--max-memory)"
-            return (needs if stop.reason == "memory" else "the time is over (--max-seconds)"), stop.reason
+            needs = f"it needs {stop.missing:,} more bytes than allowed (--max-memory)"
+            return (needs if stop.reason == "memory" else "the time limit is reached (--max-seconds)"), stop.reason
         except MemoryError:
             return "it needs more memory than this machine has", "memory"
         except KeyboardInterrupt:
@@ -112,7 +112,7 @@ class PropertyChecker:
         lasso = Lasso(it, trace)
         refusal = lasso.refusal(name, shown.question.choice, self.fairness)
         if refusal is not None:
-            raise AssertionError(f"the lasso for {name} is refused: {refusal}")
+            raise AssertionError(f"the lasso for {name} was rejected: {refusal}")
         kept = () if loop is None else tuple((k.obligation, k.state) for k in lasso.kept(self.fairness))
         trace_story = story(it.model, trace)
         choice, shortest = shown.question.choice, shown.lasso.shortest

@@ -378,7 +378,7 @@ def members(levels: NativeLevels, kept: Words) -> Words:
     every = levels.members(kept)
     if len(every) > len(kept) and flag(levels.kernel.evaluate(every), FAILED).any():
         raise ModelError(
-            "a property cannot be evaluated in a state that symmetry leaves out; check it without symmetry"
+            "a property cannot be evaluated in a state that symmetry reduction skips; check without symmetry"
         )
     return every
 

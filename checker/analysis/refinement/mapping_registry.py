@@ -41,7 +41,7 @@ def load_specification(name: str | type[Model] | LoadedModel) -> LoadedModel:
     if found.cls.predicates("constraint"):
         what = ", ".join(found.cls.predicates("constraint"))
         raise UnknownName(
-            f"specification {found.name} has a constraint ({what}); take it away: a specification has no bounds"
+            f"specification {found.name} has a constraint ({what}); remove it, because a specification has no bounds"
         )
     return found
 
@@ -51,7 +51,7 @@ def _specification(name: str) -> LoadedModel:
         return load_model_class(name)
     if name not in specifications():
         known = nearest(name, specifications())
-        raise UnknownName(f"there is no specification {name!r}; {known}; or name a file: my_log.py")
+        raise UnknownName(f"there is no specification {name!r}; {known}; or use a file: my_log.py")
     cls = specifications()[name]
     return LoadedModel(cls, name, None, {}, properties=fitting_properties(cls, sys.modules[cls.__module__]))
 
@@ -77,10 +77,10 @@ def load_mapping(loaded: LoadedModel, specification: LoadedModel, name: str | Ma
     known = mappings(loaded, specification)
     between = f"from model {loaded.name} to specification {specification.name}"
     if not known:
-        what = f'mark a function (model, s) with @refinement(of="{specification.name}") in the file of one of them'
+        what = f'decorate a function (model, s) with @refinement(of="{specification.name}") in the file of either'
         raise UnknownName(f"there is no mapping {between}; {what}")
     if name is None and len(known) > 1:
-        raise UnknownName(f"there are several mappings {between}; take one with --mapping: {', '.join(known)}")
+        raise UnknownName(f"there are several mappings {between}; choose one with --mapping: {', '.join(known)}")
     chosen = next(iter(known)) if name is None else name
     if chosen not in known:
         raise UnknownName(f"there is no mapping {chosen!r} {between}; {nearest(chosen, known)}")

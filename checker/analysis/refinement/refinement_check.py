@@ -39,23 +39,23 @@ def require_only_notes(plain: TransitionSystem, noted: TransitionSystem, mapping
     wrong = _otherwise(plain, noted)
     if wrong is not None:
         what = f"the history of {mapping.__name__} changes the model: {wrong}"
-        raise mistake_in(mapping, what, "let it add variables behind the others, and only note in them")
+        raise mistake_in(mapping, what, "it may only append variables, and record values in them")
 
 
 def _otherwise(plain: TransitionSystem, noted: TransitionSystem) -> str | None:
     """The first difference between the model with history and the plain model, in words. None if they are alike."""
     count = len(plain.leaves)
     if noted.leaves[:count] != plain.leaves:
-        return "its variables are not those of the model with others behind them"
+        return "its variables are not the model's variables followed by new ones"
     if {state[:count] for state in noted.initial} != set(plain.initial):
-        return "it begins otherwise"
+        return "its initial states differ"
     if [(p.name, p.holds) for p in noted.constraints] != [(p.name, p.holds) for p in plain.constraints]:
-        return "it has other constraints"
+        return "its constraints differ"
     if [t.label for t in noted.transitions] != [t.label for t in plain.transitions]:
-        return "it has other instances of actions"
+        return "its action instances differ"
     for mine, theirs in zip(plain.transitions, noted.transitions, strict=True):
         if mine.guard is not theirs.guard or _own(mine, count) != _own(theirs, count):
-            return f"{mine.label.action} does otherwise"
+            return f"{mine.label.action} behaves differently"
     return None
 
 

@@ -156,7 +156,7 @@ class Verdicts:
         states = [step.state for step in shown.steps]
         objection = self.implementation.objection(states)
         if objection is not None:
-            raise AssertionError(f"the trace for {answer.name} does not end in a mistake: {objection}")
+            raise AssertionError(f"the trace for {answer.name} does not end in a violation: {objection}")
         answer.beside = tuple(self.implementation.stands_for(state) for state in states)
         answer.refused = self._changes(answer.beside)
         result, allowed = answer.result, self.watching.allowed
@@ -192,4 +192,4 @@ class Verdicts:
             result.evaluation = EvaluationFailure(error.what, error.where, None, shown, canonical, words)
             result.exit_code = Exit.EVALUATION
             return
-        raise AssertionError("the reference semantics maps a state that the kernel does not")
+        raise AssertionError("the kernel cannot map a state that the reference semantics maps")

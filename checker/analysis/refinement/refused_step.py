@@ -27,10 +27,10 @@ from isrcheck.model.semantics import expressions as e
 from isrcheck.model.semantics.concrete_state import explain, said
 from isrcheck.model.semantics.concrete_values import PlainFlag
 
-UNWRITTEN: Final = "no action of it changes that"
-UNREACHED: Final = "none of its steps leads there"
-NOT_AT_ONCE: Final = "its steps lead there, but not together with the rest"
-NOT_INITIALLY: Final = "it does not begin so"
+UNWRITTEN: Final = "no specification action allows this change"
+UNREACHED: Final = "none of its steps makes this change"
+NOT_AT_ONCE: Final = "its steps allow this change, but not together with the others"
+NOT_INITIALLY: Final = "it is not an initial state of the specification"
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _leaves(allowed: Allowed, row: Words) -> tuple[int, ...]:
 
 def sentence_of(specification: str) -> str:
     """The statement that a refinement check decides, as a sentence (`InvariantResult.sentence`)."""
-    return f"The model does only what {specification} allows."
+    return f"Every step of the model is allowed by {specification}."
 
 
 def refused_step(

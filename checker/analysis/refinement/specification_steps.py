@@ -198,4 +198,4 @@ class Allowed:
         leaves = map(int, self.kernel.layout.unpack(row[np.newaxis])[0])
         number = self._interpreter.labels.index(self.system.transitions[transition].label)
         self._interpreter.step(self.system.decode(leaves), number)
-        raise AssertionError("the reference semantics finds nothing wrong where the kernel does")
+        raise AssertionError("the kernel finds an error that the reference semantics does not")

@@ -96,7 +96,7 @@ class Cells:
             print(json.dumps(cell), file=self._process.stdin, flush=True)
         if not select.select([self._process.stdout], [], [], limit)[0]:
             self.end()
-            return failed(f"it did not end in {limit:g} seconds", 152)
+            return failed(f"it did not finish within {limit:g} seconds", 152)
         line = self._process.stdout.readline()
         if not line:
             code = self._process.wait()
@@ -119,10 +119,10 @@ class Cells:
 
 def _ended(code: int) -> dict[str, Any]:
     if code == -9:
-        return failed("its process was killed: out of memory; give it a max_memory", 152)
+        return failed("its process was killed: out of memory; set max_memory", 152)
     if code == 1:
-        return failed("isrcheck cannot be run there; executors of Spark need it installed with all it needs", 153)
-    return failed(f"its process has ended ({code}): the model ends the program, or out of memory", 152)
+        return failed("isrcheck cannot be run there; Spark executors need isrcheck and its dependencies", 153)
+    return failed(f"its process ended ({code}): the model calls sys.exit(), or out of memory", 152)
 
 
 def main(asked: IO[str], answers: IO[str]) -> None:

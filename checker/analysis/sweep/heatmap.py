@@ -32,7 +32,9 @@ def axes_of(cells: Sequence[Cell], asked: Sequence[str]) -> tuple[str, str]:
     several = list(asked) or [name for name, found in values.items() if len(found) > 1]
     if len(several) != 2:
         listed = ", ".join(several) or "none"
-        raise UnknownName(f"a heat map has two axes; name two settings with --axes (those of several values: {listed})")
+        raise UnknownName(
+            f"a heat map has two axes; choose two settings with --axes (those with several values: {listed})"
+        )
     return several[0], several[1]
 
 
@@ -46,7 +48,7 @@ def heatmaps(cells: Sequence[Cell], outcomes: Sequence[Mapping[str, Any]], axes:
     for cell, outcome in zip(cells, outcomes, strict=True):
         at = tuple(shown(cell.settings[axis]) if axis in cell.settings else "default" for axis in axes)
         maps.setdefault(_title(cell, axes), {})[at[0], at[1]] = outcome
-    return below(f"verdicts over {axes[0]} and {axes[1]}", (_map(title, found, axes) for title, found in maps.items()))
+    return below(f"verdicts by {axes[0]} and {axes[1]}", (_map(title, found, axes) for title, found in maps.items()))
 
 
 def _title(cell: Cell, axes: tuple[str, str]) -> str:

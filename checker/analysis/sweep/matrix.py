@@ -60,9 +60,9 @@ def _are_settings(value: Any) -> bool:
 
 
 KEYS: Final = {
-    "models": (_are_names, "a list of models, at least one"),
+    "models": (_are_names, "a non-empty list of models"),
     "settings": (_are_settings, "a table of values, or of lists of values"),
-    "invariants": (_are_names, "a list of names, at least one"),
+    "invariants": (_are_names, "a non-empty list of names"),
     "deadlock": (lambda x: isinstance(x, bool), "true or false"),
     "keep_going": (lambda x: isinstance(x, bool), "true or false"),
     "max_states": (_is_count, "a number above 0"),
@@ -82,10 +82,10 @@ def read(path: Path, size_of: Any) -> list[Cell]:
         raise UnknownName(f"{path} is not TOML: {' '.join(str(error).split())}") from None
     tables = data.pop("matrix", None)
     if data or not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
-        raise UnknownName(f"{path} is no sweep: write one or more tables [[matrix]], and nothing beside them")
+        raise UnknownName(f"{path} is not a sweep: write one or more [[matrix]] tables, and nothing else")
     cells = list(itertools.islice((cell for t in tables for cell in _cells(path, t, size_of)), LARGEST + 1))
     if len(cells) > LARGEST:
-        raise UnknownName(f"{path} has more than {LARGEST:,} checks; take some values away")
+        raise UnknownName(f"{path} has more than {LARGEST:,} checks; remove some values")
     return cells
 
 

@@ -17,7 +17,7 @@ from typing import Any, Final
 from isrcheck.checker.results.errors import DatasetRefused
 
 BEGIN: Final = b'{"cell": '
-OTHER: Final = "{} does not hold the outcomes of a sweep; name another file; nothing was changed"
+OTHER: Final = "{} does not contain the outcomes of a sweep; choose another file; nothing was changed"
 
 
 class ResultsStore:
@@ -40,7 +40,9 @@ class ResultsStore:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise DatasetRefused(f"another sweep writes to {path}; wait for its end, or name another file") from None
+            raise DatasetRefused(
+                f"another sweep is writing to {path}; wait until it ends, or choose another file"
+            ) from None
         self._file.seek(0)
         content = self._file.read()
         whole = content[: content.rfind(b"\n") + 1]

@@ -99,10 +99,12 @@ class Checkpoint:
 
     def _begin(self) -> None:
         if (self.folder / MANIFEST).exists():
-            raise CheckpointRefused(f"{self.folder} has a checkpoint; go on with --resume, or name another folder")
+            raise CheckpointRefused(
+                f"{self.folder} already has a checkpoint; continue with --resume, or choose another folder"
+            )
         self.folder.mkdir(parents=True, exist_ok=True)
         if foreign := sorted(p.name for p in self.folder.iterdir() if not _ours(p.name)):
-            raise CheckpointRefused(f"{self.folder} has other files ({foreign[0]}); name a new folder")
+            raise CheckpointRefused(f"{self.folder} contains other files ({foreign[0]}); choose a new folder")
 
     def write(self, levels: NativeLevels, known: list[Known]) -> None:
         """Writes the levels that are not in the folder yet, if there are any.
@@ -208,7 +210,7 @@ class Checkpoint:
         """
         path = self.folder / MANIFEST
         if not path.exists():
-            raise CheckpointRefused(f"{self.folder} has no checkpoint; begin one with --checkpoint")
+            raise CheckpointRefused(f"{self.folder} has no checkpoint; start with --checkpoint")
         try:
             found = json.loads(path.read_bytes())
             whole = found.pop("sha256") == _digest(found)
@@ -218,7 +220,7 @@ class Checkpoint:
             raise self._damaged(MANIFEST)
         if found.get("format") != FORMAT:
             raise CheckpointRefused(
-                f"{self.folder} is of format {found.get('format')}, and this isrcheck reads {FORMAT}; begin anew"
+                f"{self.folder} has format {found.get('format')}, but this isrcheck reads format {FORMAT}; start over"
             )
         self._require_same(found["question"])
         parts: list[dict[str, Any]] = found["parts"]
@@ -230,17 +232,17 @@ class Checkpoint:
         for key in ("model", "settings", "invariants", "options"):
             if found.get(key) != wanted[key]:
                 raise CheckpointRefused(
-                    f"{self.folder} is of {key} {_words(found.get(key))}, not {_words(wanted[key])}; "
-                    "ask the same, or begin anew"
+                    f"{self.folder} was made for {key} {_words(found.get(key))}, not "
+                    f"{_words(wanted[key])}; use the same options, or start over"
                 )
         if found != wanted:
             raise CheckpointRefused(
                 f"{self.folder} was written with another kernel ({str(found.get('kernel'))[:12]}, now "
-                f"{wanted['kernel'][:12]}): the model has changed, or isrcheck has; begin anew"
+                f"{wanted['kernel'][:12]}): the model or isrcheck has changed; start over"
             )
 
     def _damaged(self, name: str, how: str = "is damaged") -> CheckpointRefused:
-        return CheckpointRefused(f"{self.folder / name} {how}; begin anew with --checkpoint and another folder")
+        return CheckpointRefused(f"{self.folder / name} {how}; start over with --checkpoint and another folder")
 
 
 @contextmanager

@@ -109,7 +109,7 @@ class File:
             while view:
                 view = view[os.pwrite(self.number, view, self.size + data.nbytes - len(view)) :]
         except OSError as error:
-            what = f"{error.strerror}: no more states can be kept here; --store-folder names another place"
+            what = f"{error.strerror}: no more states can be stored here; choose another folder with --store-folder"
             raise OSError(error.errno, what, self.folder) from None
         self.size += data.nbytes
         return first
@@ -122,7 +122,7 @@ class File:
         return data
 
     def unreadable(self) -> OSError:
-        return OSError(None, "states that were kept here cannot be read", self.folder)
+        return OSError(None, "cannot read the states stored here", self.folder)
 
     def clear(self) -> None:
         """Empties the file."""

@@ -28,9 +28,9 @@ from isrcheck.model.semantics.transition_system import TransitionSystem
 ROUND: Final = 32 * CHUNK
 Wrong = Callable[[Words], Flags]
 """A function that marks, in a batch of states, the states that have a certain finding."""
-MEANINGLESS: Final = "a predicate without meaning"
-FAILING: Final = "an instance without meaning"
-STUCK: Final = "a state without an enabled instance"
+MEANINGLESS: Final = "an undefined predicate"
+FAILING: Final = "an undefined action instance"
+STUCK: Final = "a state without an enabled action"
 
 
 @dataclass

@@ -38,9 +38,9 @@ def _package(name: str) -> str:
     least = ".".join(map(str, LEAST[name]))
     version = _version(name)
     if version is None:
-        raise MissingTool(f"exploring with Spark needs {name} {least} or newer, which is not installed; {INSTALL}")
+        raise MissingTool(f"the Spark engine needs {name} {least} or later, which is not installed; {INSTALL}")
     if tuple(int(x) for x in re.findall(r"\d+", version)[:2]) < LEAST[name]:
-        raise MissingTool(f"exploring with Spark needs {name} {least} or newer, not {version}; {INSTALL}")
+        raise MissingTool(f"the Spark engine needs {name} {least} or later, not {version}; {INSTALL}")
     return version
 
 
@@ -79,12 +79,12 @@ def _java() -> str:
     except (OSError, subprocess.SubprocessError):
         where = f" in JAVA_HOME ({home})" if home else ""
         raise MissingTool(
-            f"exploring with Spark needs Java {LEAST_JAVA}, which is not there{where}; {INSTALL_JAVA}"
+            f"the Spark engine needs Java {LEAST_JAVA}, which was not found{where}; {INSTALL_JAVA}"
         ) from None
     found = re.search(r'version "(\d+)([^"]*)"', said)
     if found is None or int(found[1]) < LEAST_JAVA:
         version = found[1] + found[2] if found else "an unknown version"
-        raise MissingTool(f"exploring with Spark needs Java {LEAST_JAVA} or newer, not {version}; {INSTALL_JAVA}")
+        raise MissingTool(f"the Spark engine needs Java {LEAST_JAVA} or later, not {version}; {INSTALL_JAVA}")
     return found[1] + found[2]
 
 

@@ -102,13 +102,15 @@ class StoredLevels:
         bounds = self._partitions()
         found = self.spark.look({**work, **self.planned(level, bounds)}, self.kernel.text)
         if sorted(partition for partition, _, _ in found) != list(range(len(bounds) - 1)):
-            raise ClusterFailed("Spark has not given the answer of each owner once; ask again with --resume")
+            raise ClusterFailed("Spark did not return exactly one result per partition; try again with --resume")
         return [(data, json.loads(report)) for _, data, report in sorted(found)]
 
 
 Entries = list[dict[str, Any]]
 Question = dict[str, Any]
-WRITES: Final = "{}; a trace is looked for through files in the dataset's folder: let driver and executors write there"
+WRITES: Final = (
+    "{}; finding a trace writes files to the dataset folder; make it writable for the driver and the executors"
+)
 
 
 class StoredPaths:

@@ -105,12 +105,12 @@ def difference(spark: Spark, one: Dataset, other: Dataset, shared_variables: Sha
     right = spark.over(len(theirs["files"]), executor_queries.projections(theirs), schema).select("key").distinct()
     lacking = left.withColumnRenamed("min(level)", "level").join(right, "key", "left_anti").persist()
     try:
-        levels = dict(sorted(spark.rows(lacking.groupBy("level").count(), label(one, "what the other lacks"))))
+        levels = dict(sorted(spark.rows(lacking.groupBy("level").count(), label(one, "states that the other lacks"))))
         if not levels:
             return Difference({}, None)
         first = min(levels)
         keys = lacking.where(f"level = {first}").select("key").orderBy("key").limit(MOST_KEYS)
-        wanted = spark.rows(keys, label(one, f"level {first}, what the other lacks"))
+        wanted = spark.rows(keys, label(one, f"level {first}, states that the other lacks"))
     finally:
         lacking.unpersist()
     query = {**query_of(one, first), **shared_variables.query(0), "wanted": [bytes(key) for (key,) in wanted]}
@@ -154,13 +154,13 @@ def beyond(
     own = spark.over(count, executor_queries.projections(mine), schema).groupBy("key").min("level")
     lacking = own.withColumnRenamed("min(level)", "level").join(known, "key", "left_anti").persist()
     try:
-        levels = spark.rows(lacking.groupBy("level").count(), label(one, "what the other lacks"))
+        levels = spark.rows(lacking.groupBy("level").count(), label(one, "states that the other lacks"))
         steps = spark.over(count, executor_queries.edges(mine), "before binary, key binary, action int")
         leaving = steps.join(lacking, "key", "left_semi").join(
             known.withColumnRenamed("key", "before"), "before", "left_semi"
         )
         reached = leaving.select("action", "key").distinct().groupBy("action").count()
-        actions = spark.rows(reached, label(one, "steps that leave the other"))
+        actions = spark.rows(reached, label(one, "steps out of the other"))
     finally:
         lacking.unpersist()
         known.unpersist()
@@ -170,7 +170,7 @@ def beyond(
 def stored_levels(spark: Spark, dataset: Dataset, system: TransitionSystem, kernel: Kernel) -> StoredLevels:
     """The levels of a dataset, for the search for traces."""
     if not dataset.levels:
-        raise DatasetRefused(f"{dataset.root} has no whole level yet; go on with --resume")
+        raise DatasetRefused(f"{dataset.root} has no complete level yet; continue with --resume")
     work: executor_kernels.Work = {
         "root": dataset.root, "model": dataset.header["model"], "kernel": sizes(kernel, bool(system.constraints)),
     }  # fmt: skip

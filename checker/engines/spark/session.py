@@ -99,9 +99,9 @@ DAMAGED: Final = (
 )
 """Parts of messages about damaged files of a dataset. The first is this project's own, and the others are Arrow's."""
 HINTS: Final[Mapping[str, str]] = {
-    "FileNotFoundError": "the folder of the dataset must be whole, and the same one for the driver and all executors",
+    "FileNotFoundError": "the dataset folder must be complete, and shared by the driver and all executors",
     "ModuleNotFoundError": "executors need llvmlite, numpy and pyarrow; sweeps also isrcheck (docs/how-to/spark.md)",
-    "PYTHON_VERSION_MISMATCH": "executors need the Python version of the driver; name it with PYSPARK_PYTHON",
+    "PYTHON_VERSION_MISMATCH": "executors need the same Python version as the driver; set PYSPARK_PYTHON",
 }
 """Parts of Spark's messages, each with a remedy."""
 LOST: Final = ("ExecutorLostFailure", "indeterminate output", "FetchFailed", "Failed to fetch", "executor lost")
@@ -180,7 +180,7 @@ class Spark:
                 looking = backward_search.looking({**work, "plan": plan, "question": question})
                 return self.session.range(0, partitions, 1, partitions).mapInArrow(looking, EXPANDED).collect()
 
-        found = self.run(job, lambda: None, f"{work['model']}, level {work['level']}: steps that are asked for")
+        found = self.run(job, lambda: None, f"{work['model']}, level {work['level']}: steps to explain")
         return [(int(partition), bytes(data), str(report)) for partition, data, report in found]
 
     @contextmanager
@@ -200,7 +200,7 @@ class Spark:
     def damaged(self, root: str, listed: list[tuple[str, str]]) -> list[str]:
         """The paths of missing or changed files. `listed` has, for each file, its path below `root` and its SHA-256."""
         table = self.over(len(listed), executor_queries.damaged(root, listed), "path string")
-        return [path for (path,) in self.rows(table, f"{root}: whether {len(listed)} files are whole")]
+        return [path for (path,) in self.rows(table, f"{root}: checking {len(listed)} files")]
 
     def rows(self, table: Any, what: str) -> list[tuple[Any, ...]]:
         return [tuple(row) for row in self.run(table.collect, lambda: None, what)]
@@ -285,11 +285,11 @@ def _failure(error: Exception) -> Exception:
     # The last line of the first traceback is the cause. The lines after it are Java's.
     cause = next((line for line in causes if "Error: " in line and "Task" not in line), "".join(causes[-1:]))
     if any(words in text for words in DAMAGED):
-        return DatasetRefused(f"a file of the dataset is damaged: {cause[:300]}; begin anew with --checkpoint")
+        return DatasetRefused(f"a file of the dataset is damaged: {cause[:300]}; start over with --checkpoint")
     if any(words in text for words in LOST):
-        return ExecutorsLost(f"Spark has lost executors again and again: {cause[:300]}; go on with --resume")
+        return ExecutorsLost(f"Spark keeps losing executors: {cause[:300]}; continue with --resume")
     hint = next((f"; {hint}" for words, hint in HINTS.items() if words in text), "")
-    return ClusterFailed(f"Spark could not do its work: {cause[:300]}{hint}")
+    return ClusterFailed(f"the Spark job failed: {cause[:300]}{hint}")
 
 
 def ship(*modules: ModuleType) -> None:

@@ -45,8 +45,8 @@ SQL_NEEDED: Final[Mapping[str, str]] = {
 }
 """Settings of the session in which jobs run. Only the user's --conf overrides these settings."""
 CONNECT: Final = (
-    "Spark Connect (sc://) runs no Python of the driver's and has no context; name a master (spark://..., yarn, "
-    "k8s://...), or run the program on the cluster with spark-submit"
+    "Spark Connect (sc://) cannot run the driver's Python code and has no context; use a master "
+    "(spark://..., yarn, k8s://...), or run the program on the cluster with spark-submit"
 )
 
 
@@ -99,7 +99,7 @@ def _begun(cluster: Cluster) -> Any:
         with _own_interruptions(), _hearing(heard):
             return _session(said)
     except (PySparkException, Py4JError) as error:
-        raise ClusterFailed(f"Spark does not start: {_cause(str(error), heard)}") from error
+        raise ClusterFailed(f"Spark did not start: {_cause(str(error), heard)}") from error
 
 
 def platform_says(*words: str) -> bool:
@@ -141,8 +141,8 @@ def _session(said: Mapping[str, str]) -> Any:
     if versions[0].split(".")[:2] != versions[1].split(".")[:2]:
         session.stop()
         raise ClusterFailed(
-            f"Spark is {versions[0]} and PySpark {versions[1]}; install the PySpark of that Spark, or set SPARK_HOME "
-            "to a Spark of that version, or to nothing"
+            f"Spark is version {versions[0]} but PySpark is version {versions[1]}; install the matching "
+            "PySpark, or set SPARK_HOME to a matching Spark or to the empty string"
         )
     return session
 
@@ -186,15 +186,15 @@ def _hearing(heard: list[str]) -> Iterator[None]:
 
 def _cause(said: str, heard: list[str]) -> str:
     """The reason why Spark does not start, in one line with a remedy."""
-    remedy = "look at --master and --conf; ISRCHECK_DEBUG=1 shows what Java says"
+    remedy = "check --master and --conf; ISRCHECK_DEBUG=1 shows Java's output"
     if "JAVA_GATEWAY_EXITED" in said:
         marks = "Exception in thread", "Error:", "Exception:", "must be set"
         causes = [line for line in heard if any(mark in line for mark in marks)] or heard[-1:]
-        said = causes[0].rpartition("Exception: ")[2] if causes else "Java has ended at once"
+        said = causes[0].rpartition("Exception: ")[2] if causes else "Java exited immediately"
     # If the master cannot be reached, Java's last message says that the context is stopped.
     said = " ".join(said.partition("This stopped SparkContext")[0].split())
     if "stopped SparkContext" in said:
-        said = "the master cannot be reached, or does not take the application"
+        said = "the master cannot be reached, or rejected the application"
     if "HADOOP_CONF_DIR" in said:
         remedy = "set HADOOP_CONF_DIR to the folder with core-site.xml and yarn-site.xml"
     return f"{said[:300].rstrip('.')}; {remedy}"

@@ -71,7 +71,7 @@ def require_each_partition(reports: list[dict[str, Any]], partitions: int) -> No
     """
     if sorted(report["merge"]["owner"] for report in reports) != list(range(partitions)):
         raise ClusterFailed(
-            "Spark has not given each owner all of its candidates in one task; --conf spark.sql.adaptive.enabled=false"
+            "Spark split the candidates of one partition over several tasks; --conf spark.sql.adaptive.enabled=false"
         )
 
 
@@ -115,7 +115,7 @@ def words_of(level: Level) -> str:
 MOST_RUNS: Final = 8
 """If a partition has more than this many files of known states, the smallest (just over half) are merged into one."""
 EVERYTHING: Final = row_order.bounds(1)
-NOT_SHARED: Final = "with {} the states need a folder that driver and executors share; name it with --checkpoint"
+NOT_SHARED: Final = "with {} the states need a folder shared by the driver and the executors; name it with --checkpoint"
 
 
 def search(

@@ -26,7 +26,7 @@ GROUP = 1 << 14
 SLAB = 64
 """The most row groups that are read together. Row groups that are read together are a *slab*."""
 FIRSTS = b"isrcheck.first-hashes"
-CHANGED = "is not what its manifest says"
+CHANGED = "does not match its manifest"
 OPTIONS = {"use_dictionary": False, "write_statistics": False, "compression": "lz4", "write_page_checksum": True}
 """LZ4 takes a sixth more space than Zstandard and is read twice as fast. The checksums detect changed pages."""
 

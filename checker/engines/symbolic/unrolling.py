@@ -55,9 +55,9 @@ def _facts(domain: Domain, nodes: Nodes) -> Iterator[Expression]:
                 yield from _facts(domain.element, part)
 
 
-MEANINGLESS = "a predicate has no meaning"
-FAILING = "an instance has no meaning"
-STUCK = "no instance is enabled"
+MEANINGLESS = "a predicate is undefined"
+FAILING = "an action instance is undefined"
+STUCK = "no action is enabled"
 
 
 def enabled(transition: Transition) -> Expression:

@@ -62,7 +62,7 @@ class Scalar(Unbounded):
     __hash__ = OfTheState.__hash__
 
     def __bool__(self) -> NoReturn:
-        raise mistake(f"a condition on the state, or on a bound, decides a branch: {self!r}", BRANCH)
+        raise mistake(f"a branch depends on the state or on a bound: {self!r}", BRANCH)
 
     def __repr__(self) -> str:
         return ", ".join(str(t) for t in self.terms)
@@ -121,7 +121,7 @@ class UnboundedFlag(Scalar):
         like = next((x for x in (yes, no) if isinstance(x, Unbounded)), None)
         if like is None:
             if not isinstance(yes, int):
-                raise mistake("`when` between two plain values", "write one of them as a value of the state")
+                raise mistake("`when` with two plain values", "make one of them a state value")
             domain = Flag() if isinstance(yes, bool) else Number(min(yes, no), max(yes, no))
             like = UnboundedFlag((TRUE,), domain) if isinstance(yes, bool) else UnboundedNumber((TRUE,), domain)
         return like.either(self, yes, no)
@@ -174,7 +174,7 @@ def require_meaning(of: Operator, fits: Callable[[object], bool], *values: Any) 
         able = False
     if not able:
         where = "proofs without bounds (checker/proofs/unbounded)"
-        raise NotImplementedError(f"{where} lack the operator {of.name}: its meaning is not defined on z3's terms")
+        raise NotImplementedError(f"{where} lack the operator {of.name}: it has no z3 translation")
 
 
 def _of_numbers(of: Operator, on_the_right: bool) -> Callable[[UnboundedNumber, Any], UnboundedNumber]:
@@ -214,7 +214,7 @@ class UnboundedNumber(Scalar):
 
     def __index__(self) -> NoReturn:
         raise mistake(
-            f"a number that is not known where Python needs one now: {self!r}",
+            f"an unknown number where Python needs a constant: {self!r}",
             "up to a bound write for_all(..., offset=below(self.bound)) or one_past_last(...), or take a parameter",
         )
 
@@ -272,7 +272,7 @@ class Below:
         return ofFlag(*for_all({name: (end.term, end._kind) for name, end in ends.items()}, of_numbers))
 
     def __iter__(self) -> NoReturn:
-        raise mistake("a loop up to a bound that is taken away", "write for_all(..., offset=below(self.bound))")
+        raise mistake("a loop up to a bound that is not fixed", "write for_all(..., offset=below(self.bound))")
 
 
 class UnboundedMember(Scalar):

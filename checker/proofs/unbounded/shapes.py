@@ -152,13 +152,17 @@ def shape(domain: Domain) -> list[Part]:
             return [replace(p, path=f"[{i}]{p.path}") for i in domain.index.values() for p in shape(domain.element)]
         case Flag() | Number() | Enum() | Broker() if not isinstance(domain, Identity):
             return [Part("", domain)]
-    raise ModelError(f"{domain} cannot be kept without bounds; prove this model at its settings, without --unbounded")
+    raise ModelError(
+        f"{domain} is not supported without bounds; prove this model with its settings, without --unbounded"
+    )
 
 
 def _array_leaves(element: Domain, of: str | None) -> list[Part]:
     parts = shape(element)
     if of is None or any(p.index_kind for p in parts):
-        raise ModelError(f"{element} in endless number cannot be kept without bounds; prove this model at its settings")
+        raise ModelError(
+            f"an unbounded number of {element} is not supported without bounds; prove this model with its settings"
+        )
     return [replace(p, path=f"[]{p.path}", index_kind=of) for p in parts]
 
 
@@ -291,7 +295,7 @@ def defining(book: Book, enclosing: Sequence[tuple[Term, str]] = ()) -> Iterator
 
 def _page() -> _Page:
     if not _pages:
-        raise mistake("a quantifier outside a method of model or proof", "call it where the state is read")
+        raise mistake("a quantifier outside a method of a model or proof", "call it where the state is read")
     return _pages[-1]
 
 

@@ -60,7 +60,7 @@ def for_all_bounds(model: type[Model], settings: dict[str, Any]) -> AnyBounds:
     """The model with an unknown integer for each bound. The other settings have their given values."""
     if model.__init__ is not Model.__init__:
         line = line_of(model.__init__)
-        raise ModelError(f"{line}: a model that is made in its own way; prove it at its settings, without --unbounded")
+        raise ModelError(f"{line}: a model with a custom constructor; prove it with its settings, without --unbounded")
     book, values = Book(), dict(model(**settings).settings)
     bounds = {n: book.fresh(n, z3.IntSort()) for n, s in model.declared_settings().items() if s.bound is not None}
     known = []
@@ -140,10 +140,14 @@ class UnboundedState(TheState):
         return condition
 
     def enabled(self, method: Callable[..., Any]) -> Any:
-        raise mistake("s.enabled(...) without bounds", "prove this model at its settings, without --unbounded")
+        raise mistake(
+            "s.enabled(...) is not supported without bounds", "prove this model with its settings, without --unbounded"
+        )
 
     def fresh(self, domain: Domain) -> Any:
-        raise mistake("s.fresh(...) without bounds", "prove this model at its settings, without --unbounded")
+        raise mistake(
+            "s.fresh(...) is not supported without bounds", "prove this model with its settings, without --unbounded"
+        )
 
     used_up = fresh
 
@@ -161,7 +165,7 @@ class UnboundedState(TheState):
         if leaf in self._updates:
             raise mistake(
                 f"{self._layout.parts[leaf].path} is read after it was assigned",
-                "every read is of the state before the action: read it into a name first",
+                "reads refer to the state before the action; read it into a local name first",
             )
         return self._terms[leaf]
 
@@ -269,7 +273,10 @@ def initial(free: AnyBounds, layout: Layout) -> tuple[tuple[Term, ...], Definiti
     model = free.model
     s = UnboundedState(model, layout, first(layout.parts), True)
     if getattr(type(model).initial, "__initial__", {}):
-        raise ModelError("several initial states without bounds; prove this model at its settings, without --unbounded")
+        raise ModelError(
+            "several initial states are not supported without bounds; prove this model with its settings, "
+            "without --unbounded"
+        )
     with defining(free.book) as definitions:
         heeded(model.initial, s)
     return s._after(), definitions

@@ -112,7 +112,7 @@ class Structure(Unbounded):
 
     def _store(self, terms: tuple[Term, ...], defined: Term, offset: int = 0) -> None:
         if self._place is None:
-            raise mistake("an assignment into a value that is not in the state", "assign through s, where it is kept")
+            raise mistake("an assignment to a value outside the state", "assign it through s")
         self._place.within(offset).write(terms, defined)
 
     def either(self, condition: UnboundedFlag, yes: Any, no: Any) -> Any:
@@ -122,7 +122,9 @@ class Structure(Unbounded):
 
     def __eq__(self, other: object) -> Any:
         if any(part.index_kind for part in shape(self._domain)):
-            raise mistake("a comparison of whole logs without bounds", "compare their lengths, and records by offset")
+            raise mistake(
+                "whole logs cannot be compared without bounds", "compare their lengths, and the records at each offset"
+            )
         terms, defined = flat(self._domain, other)
         same = both(*(x == y for x, y in zip(self._terms, terms, strict=True)))
         return ofFlag(same, both(self._defined, defined))
@@ -160,7 +162,7 @@ class UnboundedPer(Structure):
             at = value_of(of, (z3.IntVal(0),), TRUE)._lift(index)
             return 0, at.term, both(at.defined, *inside(of, at.term))
         if isinstance(index, OfTheState):
-            raise mistake("an index that the state decides", "loop over all that it can be, and compare with ==")
+            raise mistake("an index that depends on the state", "loop over its possible values, and compare with ==")
         if isinstance(index, BrokerId) and index.of != scalarset_of(of):
             raise mistake(f"the index {index!r}", f"index by {of}")
         key = index.number if isinstance(index, BrokerId) else index
@@ -184,7 +186,7 @@ class UnboundedPer(Structure):
         if at is None:
             self._store(terms, defined, offset)
         elif self._place is None:
-            raise mistake("an assignment into a value that is not in the state", "assign through s, where it is kept")
+            raise mistake("an assignment to a value outside the state", "assign it through s")
         else:
             replace(self._place, index=at).write(terms, both(inside_, defined))
 
