@@ -17,6 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+__version__ = "0.2.0"
+
 if TYPE_CHECKING:
     from isrcheck.checker.analysis.check import check
     from isrcheck.checker.analysis.refinement.refinement_check import refine
@@ -201,7 +203,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     if name in _RENAMED:
-        raise ImportError(f"isrcheck.{name} is called isrcheck.{_RENAMED[name]} now")
+        raise ImportError(f"isrcheck.{name} is now called isrcheck.{_RENAMED[name]}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = next((module for module, names in _HOMES.items() if name in names), "isrcheck.model.language")

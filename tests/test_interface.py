@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,9 +35,9 @@ def test_a_proof_of_a_class_is_an_induction(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"k": 0}, "k=0 proves nothing; induction needs one state or more: k=1"),
-        ({"k": 1, "unbounded": True}, "k asks for plain induction, without lemmas; take proof and unbounded away"),
-        ({"unbounded": True}, "no proof of kip-101 ships for these invariants; name one: proof=..."),
+        ({"k": 0}, "k=0 is too small; the smallest value is k=1"),
+        ({"k": 1, "unbounded": True}, "k means plain induction, without lemmas; remove proof and unbounded"),
+        ({"unbounded": True}, "there is no shipped proof of kip-101 for these invariants; choose one: proof=..."),
     ],
 )
 def test_what_a_proof_cannot_be_asked(asked: dict[str, object], message: str) -> None:
@@ -51,7 +53,7 @@ def test_a_recorded_trace_is_replayed(tmp_path: Path) -> None:
     # The design that mends it refuses a step of that trace.
     (refused,) = isrcheck.replay(recorded, "kip-279")
     assert not refused.outcome.valid
-    with pytest.raises(isrcheck.DamagedFile, match="it has no trace of strange; known: "):
+    with pytest.raises(isrcheck.DamagedFile, match="it contains no trace of strange; known: "):
         isrcheck.replay(recorded, invariant="strange")
     with pytest.raises(isrcheck.UnknownName, match="model kip-101 has no setting 'replica'"):
         isrcheck.replay(recorded, settings={"replica": 2})
@@ -60,15 +62,21 @@ def test_a_recorded_trace_is_replayed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"invariants": "weak-isr"}, "invariants are a list of names: ['weak-isr']"),
-        ({"settings": ["replicas"]}, "settings are values by their names, such as {'replicas': 2}, not ['replicas']"),
-        ({"workers": "2"}, "'2' workers do no work; take a whole number, one or more"),
-        ({"limits": 100}, "limits are isrcheck.Limits(states=..., seconds=..., memory=...), not 100"),
+        ({"invariants": "weak-isr"}, "invariants must be a list of names: ['weak-isr']"),
+        (
+            {"settings": ["replicas"]},
+            "settings must be a dict of names and values, such as {'replicas': 2}, not ['replicas']",
+        ),
+        ({"workers": "2"}, "workers must be an integer of at least 1, not '2'"),
+        ({"limits": 100}, "limits must be isrcheck.Limits(states=..., seconds=..., memory=...), not 100"),
         (
             {"model": int},
-            "a model is a name, a file, a class of isrcheck.Model or an instance of one, not <class 'int'>",
+            "a model must be a name, a file, a subclass of isrcheck.Model or an instance of one, not <class 'int'>",
         ),
-        ({"model": None}, "a model is a name, a file, a class of isrcheck.Model or an instance of one, not None"),
+        (
+            {"model": None},
+            "a model must be a name, a file, a subclass of isrcheck.Model or an instance of one, not None",
+        ),
     ],
 )
 def test_what_is_no_question_is_said_in_one_line(asked: dict[str, object], message: str) -> None:
@@ -78,5 +86,14 @@ def test_what_is_no_question_is_said_in_one_line(asked: dict[str, object], messa
 
 
 def test_a_limit_is_a_number() -> None:
-    with pytest.raises(isrcheck.UnknownName, match="limits: states is a number, not -1; None is no limit"):
+    with pytest.raises(isrcheck.UnknownName, match="limits: states must be a number or None, not -1"):
         isrcheck.Limits(states=-1)
+
+
+def test_the_version_is_the_newest_in_the_changelog() -> None:
+    newest = re.search(r"^## (\d+\.\d+\.\d+) - ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert newest is not None
+    assert isrcheck.__version__ == newest.group(1)
+    package = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    assert package["project"]["dynamic"] == ["version"]
+    assert package["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "isrcheck.__version__"}
