@@ -108,10 +108,9 @@ def test_one_state_that_many_insert_at_once_is_there_once() -> None:
         mine, cursor = rows.copy(), np.zeros(search_loops.CURSOR, dtype=np.int64)
         cursor[search_loops.CHUNK] = -1
         start.wait()
-        dictionaries, queue = store.dictionaries, store.queue
         search_loops.insert(
-            np.uint64(mine.ctypes.data), store.words, store.half, store.pairs, dictionaries.columns, dictionaries.pages,
-            store.partitions, np.uint64(1), len(rows), queue.free, queue.filled, queue.shared, cursor, *store.arrays(),
+            np.uint64(mine.ctypes.data), len(rows), store.codec, store.partitions, np.uint64(1), store.queue.room,
+            cursor, store.arrays(),
         )  # fmt: skip
         done.append((int(cursor[search_loops.INSERTED]), int(cursor[search_loops.NEW])))
 

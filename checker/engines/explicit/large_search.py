@@ -93,10 +93,8 @@ class RunSearch(Search):
             number = self._workers.index(worker)
             expanded = run.file.number, run.file.bases, run.pieces, *store.pieces[number]
             outcome: int = run_loops.gather(
-                functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
-                store.turn, store.visited.columns, constrained, expanded, self._bits, store.shared,
-                worker.cursor, worker.buffers, *worker.own, store.found[number], store.filled[number], worker.tally,
-                worker.totals,
+                functions, constrained, store.codec, expanded, self._bits, store.shared, worker.arrays,
+                store.found_by(number),
             )  # fmt: skip
             if outcome == run_loops.UNREADABLE:
                 raise run.file.unreadable()
@@ -112,10 +110,7 @@ class RunSearch(Search):
 
         def look(ids: Words) -> None:
             worker = idle.pop()
-            run_loops.looked(
-                self._functions, store.words, store.half, store.pairs, store.dictionaries.pages, store.turn, ids,
-                worker.own[0], worker.buffers[1], worker.totals, worker.weight,
-            )  # fmt: skip
+            run_loops.looked(self._functions, store.codec, store.turn, ids, worker.arrays)
             idle.append(worker)
 
         team = self._team_for(store.unsettled)
@@ -168,11 +163,8 @@ class TableSearch(Search):
 
         def part(worker: Worker) -> int:
             outcome: int = search_loops.advance(
-                functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
-                store.partitions, number, constrained, work.chunks, work.counts, work.starts, work.bits, queue.free,
-                queue.filled, queue.shared, worker.cursor, worker.buffers, *worker.own, worker.tally, worker.totals,
-                worker.weight,
-            )  # fmt: skip
+                functions, constrained, store.codec, store.partitions, number, work, queue.room, worker.arrays
+            )
             return outcome
 
         self._together(level, part, work.batches, lambda: store.expanded(work))
@@ -187,7 +179,7 @@ class TableSearch(Search):
     def _look_over(self) -> None:
         """Evaluates the new states that no worker has evaluated yet."""
         for worker in self._workers:
-            search_loops.look_over(self._functions, worker.buffers[1], worker.cursor, worker.totals, worker.weight)
+            search_loops.look_over(self._functions, worker.rows, worker.cursor, worker.totals, worker.weight)
 
     def _look_at_rest(self) -> int:
         self._look_over()
