@@ -54,39 +54,51 @@ FAILURES: Final = 2
 """The position of the number of failing instances in the kernel's tally (`checker/kernel/verdict_bits.py`)."""
 
 
-class WalkInput(NamedTuple):
-    """What all walks have in common (`walks.Start`).
+class InitialStates(NamedTuple):
+    """The seed, and the initial states inside the constraints with their verdicts and their hashes."""
 
-    `functions` has the addresses of the kernel functions `expand`, `failures`, `evaluate` and `hashes`, in this order.
-    `rows`, `bits` and `hashes` are the initial states inside the constraints, their verdicts and their hashes.
-    """
-
-    functions: Integers
-    constrained: bool
-    wanted: Words
-    depth: int
     seed: int
     rows: Words
     bits: Words
     hashes: Words
 
 
-class Slots(NamedTuple):
-    """The lanes: arrays with an entry for each lane.
+class WalkInput(NamedTuple):
+    """What all walks have in common (`walks.Start`).
 
-    `states`, `verdicts` and `hashes` belong to the present states. `met` has all verdict bits that the walk has met.
-    `keys`, `walks` and `positions` are the key and the number of the walk, and the position in it. `degrees` and
-    `chosen` are the number of successors and the row of the chosen one (`choose`, which also uses `left`). `ending` is
-    the reason why the walk ends (`note`).
+    `functions` has the addresses of the kernel functions `expand`, `failures`, `evaluate` and `hashes`, in this order.
+    """
+
+    functions: Integers
+    constrained: bool
+    wanted: Words
+    depth: int
+    initial: InitialStates
+
+
+class Lanes(NamedTuple):
+    """For each lane: its state, the verdict bits that its walk has met, and the key and the number of the walk.
+
+    `positions` has the position in the walk.
     """
 
     states: Words
-    verdicts: Words
     met: Words
-    hashes: Words
     keys: Words
     walks: Integers
     positions: Integers
+
+
+class Slots(NamedTuple):
+    """The lanes, and arrays with an entry for each lane that one step computes.
+
+    `verdicts` and `hashes` belong to the present states. `degrees` and `chosen` are the number of successors and the
+    row of the chosen one (`choose`, which also uses `left`). `ending` is the reason why the walk ends (`note`).
+    """
+
+    lanes: Lanes
+    verdicts: Words
+    hashes: Words
     degrees: Integers
     left: Integers
     chosen: Integers
@@ -156,31 +168,30 @@ def saw(first, verdicts, wanted, position, walk):
 
 
 @Loop
-def begin(start, slots, seen, slot):
+def begin(initial, lanes, cursor, registers, slot):
     """Gives a lane the next walk of the chunk. Returns False if no walk is left."""
-    cursor, met = seen.cursor, slots.met
     if cursor[NEXT] >= cursor[END]:
         return False
-    walk, key = cursor[NEXT], key_of(start.seed, cursor[NEXT])
+    walk, key = cursor[NEXT], key_of(initial.seed, cursor[NEXT])
     cursor[NEXT] += 1
-    slots.walks[slot], slots.positions[slot], slots.keys[slot] = walk, 1, key
-    row = draw(key, 0, len(start.rows))
-    for j in range(slots.states.shape[1]):
-        slots.states[slot, j] = start.rows[row, j]
-    for j in range(met.shape[1]):
-        met[slot, j] = start.bits[row, j]
-    fingerprint(seen.registers, start.hashes[row])
+    lanes.walks[slot], lanes.positions[slot], lanes.keys[slot] = walk, 1, key
+    row = draw(key, 0, len(initial.rows))
+    for j in range(lanes.states.shape[1]):
+        lanes.states[slot, j] = initial.rows[row, j]
+    for j in range(lanes.met.shape[1]):
+        lanes.met[slot, j] = initial.bits[row, j]
+    fingerprint(registers, initial.hashes[row])
     cursor[STATES] += 1
     return True
 
 
 @Loop
-def fill(start, slots, seen):
+def fill(initial, lanes, cursor, registers):
     """Starts the first walks of a chunk."""
     slot = 0
-    while slot < len(slots.walks) and begin(start, slots, seen, slot):
+    while slot < len(lanes.walks) and begin(initial, lanes, cursor, registers, slot):
         slot += 1
-    seen.cursor[SLOTS] = slot
+    cursor[SLOTS] = slot
 
 
 @Loop
@@ -190,6 +201,7 @@ def choose(found, successors, constrained, count, slots):
     Sets the slot's entry in `chosen` to the row of this successor, or to -1 if no successor is inside the constraints.
     """
     sources, verdicts = successors.sources, successors.verdicts
+    keys, positions = slots.lanes.keys, slots.lanes.positions
     degrees, left, chosen = slots.degrees, slots.left, slots.chosen
     for i in range(count):
         degrees[i], left[i], chosen[i] = 0, 0, -1
@@ -198,7 +210,7 @@ def choose(found, successors, constrained, count, slots):
         if not (constrained and verdicts[k, 0] & np.uint64(OUTSIDE_BIT)):
             left[sources[k]] += 1
     for i in range(count):
-        left[i] = draw(slots.keys[i], slots.positions[i], left[i]) if left[i] else -1
+        left[i] = draw(keys[i], positions[i], left[i]) if left[i] else -1
     for k in range(found):
         if constrained and verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
             continue
@@ -221,8 +233,8 @@ def look_outside(found, sources, verdicts, wanted, walks, positions, first, curs
 @Loop
 def note_failing(function, count, slots, sources, transitions, first, place):
     """Records the first state in which an instance is undefined."""
-    walks, positions = slots.walks, slots.positions
-    found = call_failures(function, slots.states.ctypes.data, count, sources.ctypes.data, transitions.ctypes.data)
+    states, walks, positions = slots.lanes.states, slots.lanes.walks, slots.lanes.positions
+    found = call_failures(function, states.ctypes.data, count, sources.ctypes.data, transitions.ctypes.data)
     for k in range(found):
         code = (positions[sources[k]] << WALK_BITS) | walks[sources[k]]
         if code < first[place]:
@@ -257,8 +269,8 @@ def note(start, slots, seen):
     Sets the slot's entry in `ending` to the reason why its walk ends, or to -1 if the walk continues.
     """
     cursor, registers, first = seen.cursor, seen.registers, seen.first
-    walks, positions, chosen, ending = slots.walks, slots.positions, slots.chosen, slots.ending
-    met, verdicts = slots.met, slots.verdicts
+    walks, positions, met = slots.lanes.walks, slots.lanes.positions, slots.lanes.met
+    chosen, ending, verdicts = slots.chosen, slots.ending, slots.verdicts
     for i in range(cursor[SLOTS]):
         ending[i] = -1
         if chosen[i] < 0:
@@ -277,8 +289,8 @@ def note(start, slots, seen):
 @Loop
 def settle(start, slots, seen):
     """Counts the walks that ended. Gives their lanes the next walks, or closes the lanes if no walk is left."""
-    cursor, reached, states, met = seen.cursor, seen.reached, slots.states, slots.met
-    walks, positions, keys, ending = slots.walks, slots.positions, slots.keys, slots.ending
+    cursor, reached, lanes, ending = seen.cursor, seen.reached, slots.lanes, slots.ending
+    states, met, walks, positions, keys = lanes.states, lanes.met, lanes.walks, lanes.positions, lanes.keys
     for i in range(cursor[SLOTS] - 1, -1, -1):
         if ending[i] < 0:
             continue
@@ -287,7 +299,7 @@ def settle(start, slots, seen):
         for b in range(len(reached)):
             if (met[i, b >> 6] >> np.uint64(b & 63)) & np.uint64(1):
                 reached[b] += 1
-        if not begin(start, slots, seen, i):
+        if not begin(start.initial, lanes, cursor, seen.registers, i):
             last = cursor[SLOTS] - 1
             cursor[SLOTS] = last
             walks[i], positions[i], keys[i] = walks[last], positions[last], keys[last]
@@ -301,7 +313,7 @@ def settle(start, slots, seen):
 def advance(start, slots, successors, seen, steps):
     """Takes up to `steps` steps in all lanes."""
     functions, wanted, constrained = start.functions, start.wanted, start.constrained
-    states, walks, positions = slots.states, slots.walks, slots.positions
+    states, walks, positions = slots.lanes.states, slots.lanes.walks, slots.lanes.positions
     rows, sources, transitions = successors.rows, successors.sources, successors.transitions
     cursor, tally, first = seen.cursor, seen.tally, seen.first
     stuck_place = len(first) - 2

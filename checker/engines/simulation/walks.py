@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from isrcheck.checker.engines.simulation import walk_loops
-from isrcheck.checker.engines.simulation.walk_loops import Slots, Successors, WalkInput
+from isrcheck.checker.engines.simulation.walk_loops import InitialStates, Lanes, Slots, Successors, WalkInput
 from isrcheck.checker.kernel.compiled import ROOM, Kernel
 from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILED, GREATEST, LEAST, OUTSIDE
@@ -44,9 +44,8 @@ class Start:
         self.constrained = bool(system.constraints)
         names = ("expand", "failures", "evaluate", "hashes")
         functions = np.array([kernel.code.addresses[name] for name in names], dtype=np.int64)
-        self.for_loops = WalkInput(
-            functions, self.constrained, self.wanted, depth, seed, self.rows, self.bits, self.hashes
-        )
+        initial = InitialStates(seed, self.rows, self.bits, self.hashes)
+        self.for_loops = WalkInput(functions, self.constrained, self.wanted, depth, initial)
         self.stuck, self.failing = 64 * kernel.verdicts.words, 64 * kernel.verdicts.words + 1
 
     @property
@@ -139,12 +138,13 @@ class Walker:
         )
         verdicts, met = (np.zeros((size, verdict_words), dtype=np.uint64) for _ in range(2))
         hashes, keys = (np.zeros(size, dtype=np.uint64) for _ in range(2))
-        numbers = (np.zeros(size, dtype=np.int64) for _ in range(6))
-        self.slots = Slots(np.zeros((size, words), dtype=np.uint64), verdicts, met, hashes, keys, *numbers)
+        walks, positions, degrees, left, chosen, ending = (np.zeros(size, dtype=np.int64) for _ in range(6))
+        self.lanes = Lanes(np.zeros((size, words), dtype=np.uint64), met, keys, walks, positions)
+        self.slots = Slots(self.lanes, verdicts, hashes, degrees, left, chosen, ending)
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self.successors, *self.slots))
+        return sum(array.nbytes for array in (*self.successors, *self.lanes, *self.slots[1:]))
 
     def chunk(self, first: int, last: int, stop: Callable[[], bool]) -> None:
         """Takes the walks `first` to `last - 1`. When `stop` returns True, walks are left unfinished."""
@@ -157,7 +157,7 @@ class Walker:
     def _begin(self, first: int, last: int) -> None:
         cursor = self.seen.cursor
         cursor[walk_loops.NEXT], cursor[walk_loops.END] = first, last
-        walk_loops.fill(self.start.for_loops, self.slots, self.seen)
+        walk_loops.fill(self.start.for_loops.initial, self.lanes, cursor, self.seen.registers)
 
     def _advance(self, steps: int) -> None:
         walk_loops.advance(self.start.for_loops, self.slots, self.successors, self.seen, steps)
@@ -171,12 +171,12 @@ class Walker:
         """
         walk, length = code & (1 << walk_loops.WALK_BITS) - 1, code >> walk_loops.WALK_BITS
         self._begin(walk, walk + 1)
-        slots = self.slots
-        first, instances = slots.states[:1].copy(), []
-        while slots.positions[0] < length - (wrong is not None):
+        lanes = self.lanes
+        first, instances = lanes.states[:1].copy(), []
+        while lanes.positions[0] < length - (wrong is not None):
             self._advance(1)
-            instances.append(int(self.successors.transitions[slots.chosen[0]]))
+            instances.append(int(self.successors.transitions[self.slots.chosen[0]]))
         if wrong is not None:
-            successors, _, transitions, _ = self.start.kernel.expand(slots.states[:1])
+            successors, _, transitions, _ = self.start.kernel.expand(lanes.states[:1])
             instances.append(int(transitions[wrong(successors)].min()))
         return Path(tuple(self.start.kernel.layout.unpack(first)[0].tolist()), tuple(instances), canonical=False)
