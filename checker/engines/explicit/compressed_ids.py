@@ -216,8 +216,8 @@ class StateIds:
         begin, into = ids.ctypes.data, out.ctypes.data
         for first in range(0, len(ids), search_loops.AT_ONCE):
             search_loops.from_ids(
-                np.uint64(begin + 8 * first), min(search_loops.AT_ONCE, len(ids) - first), self.codec,
-                self._own.scratch, np.uint64(into + 8 * self.words * first),
+                np.uint64(begin + 8 * first), min(search_loops.AT_ONCE, len(ids) - first), self.words, self.half,
+                self.pairs, self.dictionaries.pages, self._own.scratch, np.uint64(into + 8 * self.words * first),
             )  # fmt: skip
         return out
 

@@ -210,6 +210,7 @@ def gather(functions, constrained, codec, level, bits, shared, worker, found):
     """
     file, bases, pieces, data, ids = level
     cursor, states, rows, verdicts = worker.cursor, worker.states, worker.rows, worker.verdicts
+    words, half, pairs, pages = codec.words, codec.half, codec.pairs, codec.pages
     scratch = worker.own.scratch
     here, stretch = np.uint64(shared.ctypes.data), bits + STRETCH_BITS
     while True:
@@ -236,11 +237,13 @@ def gather(functions, constrained, codec, level, bits, shared, worker, found):
         cursor[FIRST] += count
         for k in range(count):
             scratch[0, k] = turned(ids[first + k], found.turn)
-        from_ids(np.uint64(scratch.ctypes.data), count, codec, scratch, np.uint64(states.ctypes.data))
+        from_ids(
+            np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data)
+        )
         reached = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, worker.tally.ctypes.data)
         if constrained:
             call_batch(functions[1], rows.ctypes.data, reached, verdicts.ctypes.data)
-            kept = keep_counted(rows, codec.words, reached, verdicts, verdicts.shape[1], worker.totals)
+            kept = keep_counted(rows, words, reached, verdicts, verdicts.shape[1], worker.totals)
             cursor[REJECTED] += reached - kept
             reached = kept
         if functions[3] != 0:
@@ -422,12 +425,13 @@ def brought(ids, kept):
 @Loop
 def looked(functions, codec, turn, ids, worker):
     """Judges the states with these names: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
+    words, half, pairs, pages = codec.words, codec.half, codec.pairs, codec.pages
     scratch, rows = worker.own.scratch, worker.rows
     for first in range(0, len(ids), AT_ONCE):
         count = min(len(ids) - first, AT_ONCE)
         for k in range(count):
             scratch[0, k] = turned(ids[first + k], turn)
-        from_ids(np.uint64(scratch.ctypes.data), count, codec, scratch, np.uint64(rows.ctypes.data))
+        from_ids(np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(rows.ctypes.data))
         call_batch(functions[2], rows.ctypes.data, count, worker.totals.ctypes.data)
         if functions[4] != 0:
             call_batch(functions[4], rows.ctypes.data, count, worker.weight.ctypes.data)

@@ -339,12 +339,11 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
 
 
 @Loop
-def from_ids(ids, count, codec, scratch, out):
+def from_ids(ids, count, words, half, pairs, pages, scratch, out):
     """Translates `count` names back into packed states.
 
     The ids are at the address `ids`. The states are written to the address `out`. `count` is at most `AT_ONCE`.
     """
-    words, pairs, pages = codec.words, codec.pairs, codec.pages
     leaves = max(words, 2)
     last = len(pairs) - 1
     low = np.uint64(0xFFFFFFFF)
@@ -365,7 +364,7 @@ def from_ids(ids, count, codec, scratch, out):
     else:
         for k in range(count):
             first = load(value_address(pages, 0, scratch[3, k]))
-            store(out + np.uint64(8 * k), first | load(value_address(pages, 1, scratch[4, k])) << codec.half)
+            store(out + np.uint64(8 * k), first | load(value_address(pages, 1, scratch[4, k])) << half)
 
 
 # --- the table ------------------------------------------------------------------------------------------------------
@@ -744,6 +743,7 @@ def advance(functions, constrained, codec, partitions, level, work, queue, worke
     `weights`. The last two are 0 without symmetry.
     """
     cursor, states, rows, verdicts = worker.cursor, worker.states, worker.rows, worker.verdicts
+    words, half, pairs, pages = codec.words, codec.half, codec.pairs, codec.pages
     here = np.uint64(queue.shared.ctypes.data)
     while True:
         if not insert(
@@ -759,11 +759,11 @@ def advance(functions, constrained, codec, partitions, level, work, queue, worke
             return FINISHED if number == NONE else PAUSED
         chunk, first, count = batch(number, work.starts, work.counts, work.bits)
         ids = work.chunks[chunk] + np.uint64(8 * first)
-        from_ids(ids, count, codec, worker.own.scratch, np.uint64(states.ctypes.data))
+        from_ids(ids, count, words, half, pairs, pages, worker.own.scratch, np.uint64(states.ctypes.data))
         found = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, worker.tally.ctypes.data)
         if constrained:
             call_batch(functions[1], rows.ctypes.data, found, verdicts.ctypes.data)
-            kept = keep_counted(rows, codec.words, found, verdicts, verdicts.shape[1], worker.totals)
+            kept = keep_counted(rows, words, found, verdicts, verdicts.shape[1], worker.totals)
             cursor[REJECTED] += found - kept
             found = kept
         if functions[3] != 0:
