@@ -189,7 +189,7 @@ class StateIds:
         return Codec(self.words, self.half, self.pairs, self.dictionaries.columns, self.dictionaries.pages)
 
     def arrays(self) -> CodecArrays:
-        """The arrays that a worker needs to name states."""
+        """The arrays that a worker needs to compute ids."""
         count = len(self.dictionaries.columns)
         return CodecArrays(
             np.zeros((3 + count, search_loops.AT_ONCE), dtype=np.uint64),

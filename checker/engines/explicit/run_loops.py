@@ -82,9 +82,9 @@ UNREADABLE: Final = 2
 
 
 class FoundIds(NamedTuple):
-    """Where a worker puts the names that it finds: into `ids`, after the first `filled[0]` names.
+    """Where a worker puts the ids that it finds: into `ids`, after the first `filled[0]` ids.
 
-    The names there are turned by `turn` bits (see `turned`). `visited` has the marks.
+    The ids there are turned by `turn` bits (see `turned`). `visited` has the visited bits.
     """
 
     turn: np.uint64
@@ -104,10 +104,10 @@ def turned(id_, turn):
 
 @Loop
 def collected(rows, codec, found, cursor, own):
-    """Names the states at the address `rows`. Returns False if there is no room for a value, a name or a mark.
+    """Computes the ids of the states at the address `rows`. Returns False without room for a value, id or bit.
 
-    The names go into `found`. With marks, only names without a mark go there. `cursor[PENDING]` is the number of the
-    states. `cursor[INSERTED]` says how many are done.
+    The ids go into `found`. With visited bits, only ids that were not visited go there. `cursor[PENDING]` is the
+    number of the states. `cursor[INSERTED]` says how many are done.
     """
     turn, visited, ids, filled, scratch = found.turn, found.visited, found.ids, found.filled, own.scratch
     while cursor[INSERTED] < cursor[PENDING]:
@@ -204,8 +204,8 @@ def gather(functions, constrained, codec, level, bits, shared, worker, found):
     """Does one worker's part of expanding a level. Returns `FINISHED`, `PAUSED` or `UNREADABLE`.
 
     `level` has the file and the addresses of its chunks (as in `struck`), the index of the level's run
-    (`runs.Pieces`), and the worker's arrays for a piece: its bytes and its names. The worker pauses before the stretch
-    `UNTIL`, or when any worker has no room (see `collected`). The names of the successors go into `found`. A batch has
+    (`runs.Pieces`), and the worker's arrays for a piece: its bytes and its ids. The worker pauses before the stretch
+    `UNTIL`, or when any worker has no room (see `collected`). The ids of the successors go into `found`. A batch has
     `1 << bits` states. `functions` has the same addresses as in `search_loops.advance`.
     """
     file, bases, pieces, data, ids = level
@@ -331,7 +331,7 @@ def struck(file, bases, ends, pieces, ids, kept, buffer):
 
     `pieces` is the index of all pieces (`runs.Pieces`), one run after another. `ends` says where each run ends in it.
     Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in memory, `bases` has the addresses of its
-    chunks. Returns the number of names in the pieces that were read, or -1 if a piece cannot be read.
+    chunks. Returns the number of ids in the pieces that were read, or -1 if a piece cannot be read.
     """
     firsts, sizes, counts = pieces.first, pieces.size, pieces.ids
     begin = passed = 0
@@ -424,7 +424,7 @@ def brought(ids, kept):
 
 @Loop
 def looked(functions, codec, turn, ids, worker):
-    """Judges the states with these names: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
+    """Judges the states with these ids: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
     words, half, pairs, pages = codec.words, codec.half, codec.pairs, codec.pages
     scratch, rows = worker.own.scratch, worker.rows
     for first in range(0, len(ids), AT_ONCE):

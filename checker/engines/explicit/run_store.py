@@ -124,7 +124,7 @@ class RunStore(Stored):
         return sum(int(filled[0]) for filled in self.filled) + sum(run.count for run in self._spilled)
 
     def found_by(self, worker: int) -> FoundIds:
-        """The names that a worker has found, for loops."""
+        """The ids that a worker has found, for loops."""
         return FoundIds(self.turn, self.visited.columns, self.found[worker], self.filled[worker])
 
     def insert(self, rows: Words) -> None:

@@ -121,10 +121,10 @@ OUTSIDE_BIT: Final = 2
 
 
 class Codec(NamedTuple):
-    """What translates packed states of `words` words into names and back: the dictionaries, and how they are paired.
+    """What translates packed states of `words` words into ids and back: the dictionaries, and how they are paired.
 
     `half` is the number of bits in the lower half of a single word. `pairs` has the two dictionaries of each pair; the
-    last pair is the name itself. `dictionaries` has a row for each dictionary. `pages` has the addresses of its blocks.
+    last pair is the id itself. `dictionaries` has a row for each dictionary. `pages` has the addresses of its blocks.
     """
 
     words: int
@@ -135,7 +135,7 @@ class Codec(NamedTuple):
 
 
 class CodecArrays(NamedTuple):
-    """The arrays that a worker needs to name states.
+    """The arrays that a worker needs to compute ids.
 
     `scratch` is for the numbers of `AT_ONCE` states. `memo` has a few recent values of each dictionary, each with its
     number plus one. The memo saves searches in the tables, because most successors share most of their words with the
@@ -147,9 +147,9 @@ class CodecArrays(NamedTuple):
 
 
 class FreeChunks(NamedTuple):
-    """Chunks for the names of new states, and what all workers share.
+    """Chunks for the ids of new states, and what all workers share.
 
-    `chunks` has the address and the size of each chunk, and `filled` the number of names in it.
+    `chunks` has the address and the size of each chunk, and `filled` the number of ids in it.
     """
 
     chunks: Words
@@ -261,10 +261,10 @@ def place_in_memo(value, memo):
 
 @Loop
 def to_ids(rows, count, codec, own, adding):
-    """Writes the names of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
+    """Writes the ids of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
 
     Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`, which no value of a dictionary
-    has. So the name of a state with such a value differs from the names of all stored states.
+    has. So the id of a state with such a value differs from the ids of all stored states.
     """
     words, pairs, scratch = codec.words, codec.pairs, own.scratch
     leaves, last = max(words, 2), len(pairs) - 1
@@ -340,7 +340,7 @@ def numbered(count, d, dictionaries, pages, scratch, memo, adding):
 
 @Loop
 def from_ids(ids, count, words, half, pairs, pages, scratch, out):
-    """Translates `count` names back into packed states.
+    """Translates `count` ids back into packed states.
 
     The ids are at the address `ids`. The states are written to the address `out`. `count` is at most `AT_ONCE`.
     """
@@ -461,12 +461,12 @@ def prepared(ids, count, partitions, scratch):
 
 @Loop
 def enter(count, partitions, level, scratch, states, first, kept, chunk):
-    """Enters the names in `scratch` into the table. Stops at the first name whose partition has no room for it.
+    """Enters the ids in `scratch` into the table. Stops at the first id whose partition has no room for it.
 
-    Returns how many names were entered or known. `states` has the address of states and the number of words of each.
-    The names are those of the states from row `first` on. For each new state, the name is added to the chunk, and the
+    Returns how many ids were entered or known. `states` has the address of states and the number of words of each.
+    The ids are those of the states from row `first` on. For each new state, the id is added to the chunk, and the
     state's row is moved behind the first `kept[0]` rows. `chunk` has the address of the chunk and the number of its
-    names. The chunk must have room for all names.
+    ids. The chunk must have room for all ids.
     """
     (rows, words), (address, filled) = states, chunk
     ids, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -605,7 +605,7 @@ def place_in(bucket, key, partitions, p):
 
 @Loop
 def places_of(rows, codec, partitions, stride, own, places, ids):
-    """Finds states in the table: puts their places into `places`, and their names into `ids`.
+    """Finds states in the table: puts their places into `places`, and their ids into `ids`.
 
     The packed states are at the address `rows`. A place is the number of an entry. Entries are numbered through all
     partitions as if each partition had `stride` entries. No partition has more. The place of a state that is not in the
@@ -738,7 +738,7 @@ def advance(functions, constrained, codec, partitions, level, work, queue, worke
 
     Pauses before the batch `UNTIL`, or when any worker finds that something must grow.
 
-    `work` has the names to expand (`table_store.Work`). `queue` has the chunks for the names of new states. `level` is
+    `work` has the ids to expand (`table_store.Work`). `queue` has the chunks for the ids of new states. `level` is
     the level of the new states. `functions` are the addresses of `expand`, `evaluate`, `survey`, `representatives` and
     `weights`. The last two are 0 without symmetry.
     """

@@ -132,12 +132,12 @@ def _written_back(ascending, bucket, low, rest, ids, count):
 
 @Loop
 def from_buckets(slices, begin, end, low, rest, sorting, ids):
-    """Writes the distinct names of the buckets `begin` to `end - 1` into `ids`, in ascending order. Returns the number.
+    """Writes the distinct ids of the buckets `begin` to `end - 1` into `ids`, in ascending order. Returns the number.
 
-    Names were distributed to the buckets in slices (see `Buckets`). `slices` has three arrays: the keys of the names,
+    Ids were distributed to the buckets in slices (see `Buckets`). `slices` has three arrays: the keys of the ids,
     the position there where the buckets of each slice begin, and a row for each slice with the ends of its buckets.
     `sorting` also has three arrays. The first two have the entry type of the keys. Each of the two has room for all
-    names of the largest bucket, whatever slice they come from. The third has `1 << DIGIT` counters.
+    ids of the largest bucket, whatever slice they come from. The third has `1 << DIGIT` counters.
     """
     here, there, counts = sorting
     room, places, ends = slices

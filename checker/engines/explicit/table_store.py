@@ -81,7 +81,7 @@ class Queue:
 
     @property
     def room(self) -> FreeChunks:
-        """The present chunks for names of new states, for loops."""
+        """The present chunks for ids of new states, for loops."""
         return FreeChunks(self.free, self.filled, self.shared)
 
     @property
@@ -131,9 +131,9 @@ class Queue:
 
 
 class Work(NamedTuple):
-    """Names in chunks, taken in batches of `1 << bits` names.
+    """Ids in chunks, taken in batches of `1 << bits` ids.
 
-    `chunks` has the addresses of the chunks, and `counts` the number of names in each of them. The chunks before chunk
+    `chunks` has the addresses of the chunks, and `counts` the number of ids in each of them. The chunks before chunk
     c have `starts[c]` batches.
     """
 
