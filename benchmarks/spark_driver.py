@@ -110,7 +110,7 @@ def main() -> None:
         spark: Any = MadeUp(given.partitions, given.levels, len(kernel.verdicts.bits))
         cluster = Cluster(threshold=0, partitions=given.partitions)
         begin = time.process_time()
-        Search(system, kernel, dataset, spark, cluster, Limits(), None, begin).explore(False, False)
+        Search(kernel, dataset, spark, cluster, Limits(), None, begin).explore(False, False)
         dataset.close()
         begin = time.process_time()
         found = Dataset.open(f"{folder}/x")

@@ -1,9 +1,9 @@
 """Loops: Python functions that run as compiled code over numbers and arrays. Numba compiles them.
 
 A *loop* is a function with the decorator `Loop`. Its arguments are integers, contiguous arrays, and tuples of these. A
-loop returns nothing or one number to Python. It allocates nothing and raises nothing. It may call other loops and
-*instructions*. Instructions are operations that Python does not have, such as an atomic addition
-(`isrcheck.checker.kernel.intrinsics`).
+loop reads the fields of a named tuple by their names. A loop returns nothing or one number to Python. It allocates
+nothing and raises nothing. It may call other loops and *instructions*. Instructions are operations that Python does not
+have, such as an atomic addition (`isrcheck.checker.kernel.intrinsics`).
 
 Compiled code takes only arguments of certain types. In this file the type of an argument is called its *kind*. A
 *version* is the compiled code of a loop for one combination of kinds. A version is compiled when a call first needs it.
@@ -21,12 +21,13 @@ import json
 import os
 import sys
 import threading
+from collections import namedtuple
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property, update_wrapper
 from inspect import Parameter, Signature
 from pathlib import Path
 from types import CodeType, FunctionType
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -66,7 +67,17 @@ NOTHING: Final = -2
 Kind = str | tuple["Kind", ...]
 """The kind of an argument. For a number it is the name in `NUMBERS`, such as `int64`. For an array it is numpy's code
 for the type of the entries, and the number of dimensions, such as `<u8[2]`. For a tuple it is the tuple of the kinds of
-the elements."""
+the elements. For a named tuple it is the tuple of its `Field`s."""
+
+
+class Field(NamedTuple):
+    """A field of a named tuple. Compiled code depends on the order of the fields, so their names are part of the kind.
+
+    The class of the named tuple is no part of it.
+    """
+
+    name: str
+    kind: Kind
 
 
 class Instruction:
@@ -152,9 +163,9 @@ class Loop:
         return name, returned, code
 
     def _compiled(self, kinds: tuple[Kind, ...]) -> tuple[str, str, bytes]:
-        dispatcher = self.numba
-        dispatcher.compile(tuple(map(_numba_type, kinds)))
-        found = dispatcher.overloads[tuple(map(_numba_type, kinds))]
+        dispatcher, types = self.numba, tuple(map(_numba_type, kinds))
+        dispatcher.compile(types)
+        found = dispatcher.overloads[types]
         library, returned = found.library, str(found.signature.return_type)
         code = library.serialize_using_object_code()[2][0]
         text = llvm.parse_assembly(library.get_llvm_str())
@@ -268,17 +279,27 @@ def _kind(argument: Any) -> Kind:
         return f"{argument.dtype.str}[{argument.ndim}]"
     if not isinstance(argument, tuple):
         raise TypeError(f"invalid argument of a loop: {type(argument)}")
-    return tuple(map(_kind, argument))
+    kinds, names = map(_kind, argument), getattr(argument, "_fields", None)
+    return tuple(kinds) if names is None else tuple(map(Field, names, kinds))
 
 
 def _numba_type(kind: Kind) -> Any:
     from numba import from_dtype, types
 
     if isinstance(kind, tuple):
-        return cast(Any, types.Tuple)([_numba_type(each) for each in kind])
+        fields = [each for each in kind if isinstance(each, Field)]
+        class_ = _class_with(tuple(each.name for each in fields)) if fields else None
+        elements = [_numba_type(each.kind if isinstance(each, Field) else each) for each in kind]
+        return cast(Any, types.BaseTuple).from_types(elements, class_)
     name, _, dimensions = kind.partition("[")
     number = from_dtype(np.dtype(name))
     return types.Array(number, int(dimensions[:-1]), "C") if dimensions else number
+
+
+@cache
+def _class_with(names: tuple[str, ...]) -> Any:
+    """A class of named tuples with these fields."""
+    return namedtuple("Fields", names)
 
 
 def _flat(arguments: tuple[Any, ...], into: list[int]) -> list[int]:
@@ -305,7 +326,7 @@ def _flat(arguments: tuple[Any, ...], into: list[int]) -> list[int]:
 def _slots(kind: Kind) -> int:
     """How many integers `_flat` makes of an argument of this kind."""
     if isinstance(kind, tuple):
-        return sum(map(_slots, kind))
+        return sum(_slots(each.kind if isinstance(each, Field) else each) for each in kind)
     _, _, dimensions = kind.partition("[")
     return 5 + 2 * int(dimensions[:-1]) if dimensions else 1
 

@@ -10,12 +10,19 @@ changes of a reassignment under way (KIP-455), except its cancellation.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from isrcheck.model.designs import State, sentences
 from isrcheck.model.designs.controller import Controller, any_controller
 from isrcheck.model.designs.replicas import any_partition
 from isrcheck.model.language import action, becomes, broker, budget, enum, number, per, record, set_of, setting, when
+
+
+class Leaving(NamedTuple):
+    """Replicas that are stopped. The requests to stop have the leader epoch `epoch`, by default the new one."""
+
+    replicas: Any
+    epoch: Any = None
 
 
 class Reassignment(Controller):
@@ -179,7 +186,7 @@ class Reassignment(Controller):
         state, assignment = s.state[p], s.assignment[p]
         s.require(self.may_move(s, c, p, "adding"), state.isr <= assignment.old)
         leaving = assignment.replicas - assignment.old
-        self.tell(s, c, p, state.leader, state.isr, assignment.old, leaving, state.epoch)
+        self.tell(s, c, p, state.leader, state.isr, assignment.old, Leaving(leaving, state.epoch))
         self.assign(s, p, assignment.old)
 
     def describe_cancel_reassignment(self, old: Any, new: Any, c: Any, p: int) -> str:
@@ -189,12 +196,9 @@ class Reassignment(Controller):
     # --- the controller ---------------------------------------------------------------------------------------------
 
     def tell(
-        self, s: State, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Any = None, stop_in: Any = None
+        self, s: State, c: Any, p: int, leader: Any, isr: Any, replicas: Any, leaving: Leaving | None = None
     ) -> None:
-        """Writes leader and ISR in a new epoch, sends them to live replicas, and stops the replicas in `leaving`.
-
-        The requests to stop have the leader epoch `stop_in`, by default the new one.
-        """
+        """Writes leader and ISR in a new epoch, sends them to live replicas, and stops the replicas in `leaving`."""
         state = s.state[p]
         there_is_one = state.epoch < self.max_leader_epoch
         s.require(s.room(there_is_one), s.room(self.has_version(s, p)))
@@ -204,9 +208,9 @@ class Reassignment(Controller):
             start = self.request(s, c, p, {**decision, "replicas": replicas})
             requests = [(replicas.has(b) & s.live.has(b), start)]
             if leaving is not None:
-                epoch = new_epoch if stop_in is None else stop_in
+                epoch = new_epoch if leaving.epoch is None else leaving.epoch
                 stop = self.request(s, c, p, self.without_decision(epoch), "stop-replica")
-                requests.append((leaving.has(b) & s.live.has(b), stop))
+                requests.append((leaving.replicas.has(b) & s.live.has(b), stop))
             self.send(s, c, b, *requests)
         s.state[p] = decision
 
@@ -278,7 +282,7 @@ class Reassignment(Controller):
             s.require(self.caught_up(s, p))
         isr = state.isr & assignment.target
         leaving = assignment.replicas - assignment.target
-        self.tell(s, c, p, state.leader, when(isr.is_empty, state.isr, isr), assignment.target, leaving)
+        self.tell(s, c, p, state.leader, when(isr.is_empty, state.isr, isr), assignment.target, Leaving(leaving))
         self.assign(s, p, assignment.target)
 
     def describe_remove_old_replicas(self, old: Any, new: Any, c: Any, p: int) -> str:

@@ -323,7 +323,7 @@ def test_a_search_from_the_smallest_store_and_chunks_agrees() -> None:
     toy, wanted = ring(4), explore(ring(4))
     kernel = Kernel(toy)
     tiny = Store(kernel.layout, first_entries=2, chunk=512)
-    found = TableSearch(toy, kernel, tiny, Limits(), None, time.perf_counter()).explore(True, False)
+    found = TableSearch(kernel, tiny, Limits(), None, time.perf_counter()).explore(True, False)
     assert (found.levels, found.generated) == ([len(level) for level in wanted.levels], wanted.generated)
 
 

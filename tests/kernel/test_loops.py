@@ -7,7 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from ctypes import CFUNCTYPE, c_int64
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -77,6 +77,34 @@ def by_address(words: Any) -> Any:
     return before + lowest_bit(np.uint64(1 << 40))
 
 
+class Span(NamedTuple):
+    first: Any
+    last: Any
+
+
+class Backwards(NamedTuple):
+    last: Any
+    first: Any
+
+
+@Loop
+def length(span: Any) -> Any:
+    return span.last - span.first
+
+
+@Loop
+def length_of_arrays(span: Any) -> Any:
+    return span.last[0] - span.first[0]
+
+
+@Loop
+def filled(pair: Any, out: Any) -> Any:
+    span, number = pair
+    for i in range(span.first[0], span.last[0]):
+        out[i] = number
+    return length_of_arrays(span)
+
+
 def arguments() -> tuple[Any, ...]:
     dice = np.random.default_rng(7)
     few, rows = dice.integers(0, 99, 3, dtype=np.uint64), dice.integers(-99, 99, (4, 1), dtype=np.int64)
@@ -92,6 +120,21 @@ def test_arguments_of_all_kinds_arrive(folder: Folder) -> None:
     for part in (slice(3), slice(0, 0), slice(2, 9)):
         given, same = arguments(), arguments()
         assert summed(given[0][part], *given[1:]) == summed.function(same[0][part], *same[1:])
+
+
+def test_fields_are_read_by_name_and_their_order_belongs_to_the_code(folder: Folder) -> None:
+    assert length(Span(3, 10)) == length(Backwards(10, 3)) == 7
+    assert len(folder.files()) == 2
+    again = Loop(length.function)  # as in another process
+    assert again(Backwards(10, 3)) == again(Span(3, 10)) == 7
+    assert len(folder.files()) == 2
+    assert length(Span(np.uint64(3), np.uint64(10))) == 7
+
+
+def test_a_named_tuple_of_arrays_arrives_and_is_passed_on(folder: Folder) -> None:
+    out, span = np.zeros(5, dtype=np.int64), Span(*np.array([[1], [4]], dtype=np.int64))
+    assert filled((span, 6), out) == 3
+    assert out.tolist() == [0, 6, 6, 6, 0]
 
 
 def test_a_loop_calls_loops_and_instructions(folder: Folder) -> None:

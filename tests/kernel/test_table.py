@@ -56,7 +56,14 @@ class Table:
             size = min(at_once, len(names) - done)
             scratch[0, :size] = names[done : done + size]
             came = search_loops.enter(
-                size, self.rows, np.uint64(level), scratch, np.uint64(rows.ctypes.data), kept, done, 1, place, filled
+                size,
+                self.rows,
+                np.uint64(level),
+                scratch,
+                (np.uint64(rows.ctypes.data), 1),
+                done,
+                kept,
+                (place, filled),
             )
             done += came
             if came < size:

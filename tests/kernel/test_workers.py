@@ -65,23 +65,21 @@ def test_random_models_have_the_same_levels(source: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def many() -> tuple[TransitionSystem, Kernel, list[int]]:
-    """A system with many states, its kernel, and the sizes of its levels."""
+def many() -> tuple[Kernel, list[int]]:
+    """The kernel of a system with many states, and the sizes of its levels."""
     toy = grid([12] * 4)
-    return toy, Kernel(toy), [len(level) for level in explore(toy).levels]
+    return Kernel(toy), [len(level) for level in explore(toy).levels]
 
 
 @pytest.mark.parametrize("again", one_in(2, range(6), EXHAUSTIVE))
-def test_workers_that_meet_all_the_time_keep_every_state_once(
-    again: int, many: tuple[TransitionSystem, Kernel, list[int]]
-) -> None:
+def test_workers_that_meet_all_the_time_keep_every_state_once(again: int, many: tuple[Kernel, list[int]]) -> None:
     """With few slots, small blocks and a short switching interval, tables grow all the time and threads race."""
-    toy, kernel, levels = many
+    kernel, levels = many
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         store = Store(kernel.layout, None, 6, first_entries=1, chunk=1)
-        run = TableSearch(toy, kernel, store, Limits(), None, time.perf_counter(), 6)
+        run = TableSearch(kernel, store, Limits(), None, time.perf_counter(), 6)
         run._bits = 3
         found = run.explore(True, False)
     finally:
@@ -108,10 +106,9 @@ def test_one_state_that_many_insert_at_once_is_there_once() -> None:
         mine, cursor = rows.copy(), np.zeros(search_loops.CURSOR, dtype=np.int64)
         cursor[search_loops.CHUNK] = -1
         start.wait()
-        dictionaries, queue = store.dictionaries, store.queue
         search_loops.insert(
-            np.uint64(mine.ctypes.data), store.words, store.half, store.pairs, dictionaries.columns, dictionaries.pages,
-            store.partitions, np.uint64(1), len(rows), queue.free, queue.filled, queue.shared, cursor, *store.arrays(),
+            np.uint64(mine.ctypes.data), len(rows), store.codec, store.partitions, np.uint64(1), store.queue.room,
+            cursor, store.arrays(),
         )  # fmt: skip
         done.append((int(cursor[search_loops.INSERTED]), int(cursor[search_loops.NEW])))
 

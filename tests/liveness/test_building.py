@@ -74,7 +74,8 @@ def test_a_state_joins_a_queue_once(size: int, data: st.DataObject) -> None:
     ranks, places, queue = ranking([True] * size), np.zeros(size, dtype=np.uint32), list[int]()
     for part in data.draw(st.lists(numbers, max_size=5)):
         found = np.empty(len(part), dtype=np.int64)
-        count = graph_loops.joined(np.array(part, dtype=np.int64), ranks, places, len(queue), found)
+        given = graph_loops.Queue(ranks, places, len(queue))
+        count = graph_loops.joined(np.array(part, dtype=np.int64), given, found)
         fresh = found[:count].tolist()
         assert fresh == [n for i, n in enumerate(part) if n not in queue and n not in part[:i]]
         queue += fresh

@@ -91,7 +91,7 @@ def explored(
     header = header_of(system, kernel, "test", transitions)
     dataset = Dataset.resume(str(root)) if resume else Dataset.create(str(root), header)
     cluster = Cluster(threshold=threshold, transitions=transitions, partitions=spark.cores)
-    run = Search(system, kernel, dataset, spark, cluster, limits, None, time.perf_counter())
+    run = Search(kernel, dataset, spark, cluster, limits, None, time.perf_counter())
     run.work["group"] = group
     run.work["most_runs"] = run.work["most_runs"] if most_runs is None else most_runs
     try:

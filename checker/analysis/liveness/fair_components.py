@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from isrcheck.checker.analysis.liveness import graph_loops
+from isrcheck.checker.analysis.liveness.graph_loops import Graph, Summaries
 from isrcheck.checker.analysis.liveness.region import FairnessObligations, Flags, Region
 from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.llvm_compiler import begun
@@ -93,16 +94,15 @@ class Decision:
             at = np.empty(region.size, dtype=np.uint32)
             count = graph_loops.components(region.begin, region.target, alive, number, *rooms, at)
             shape = count, enabled.shape[1]
-            always, (ever, taken) = np.full(shape, ~np.uint64(0)), np.zeros((2, *shape), dtype=np.uint64)
-            states, steps = np.zeros((2, count), dtype=np.bool_)
-            graph_loops.summaries(
-                number, region.begin, region.target, region.label, enabled, self.promises.of, self._never,
-                region.marked, always, ever, taken, states, steps,
-            )  # fmt: skip
-            return number, always, ever, taken, states, steps
+            sets, marks = np.zeros((2, *shape), dtype=np.uint64), np.zeros((2, count), dtype=np.bool_)
+            found = Summaries(np.full(shape, ~np.uint64(0)), *sets, *marks)
+            graph = Graph(region.begin, region.target, region.label)
+            graph_loops.summaries(number, graph, enabled, self.promises.of, self._never, region.marked, found)
+            return number, found
 
-        number, always, ever, taken, states, steps = begun(work).result()
-        return Components(number, always, ever, taken, steps if self._moves else states)
+        number, found = begun(work).result()
+        marked = found.step_mark if self._moves else found.state_mark
+        return Components(number, found.always, found.ever, found.taken, marked)
 
     def fair_parts(self, enabled: Words, weak: Words, strong: Words) -> Iterator[Integers]:
         """Yields the states of each fair component, from all rounds of the decomposition."""

@@ -9,12 +9,14 @@ reached. A state has a number, and may have flags. Its rank is the count of smal
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from isrcheck.checker.kernel.intrinsics import prefetch
 from isrcheck.checker.kernel.jit import Loop
+from isrcheck.checker.kernel.layout import Integers, Words
 
 INSIDE: Final = 1
 SOURCE: Final = 2
@@ -22,6 +24,83 @@ MARKED: Final = 4
 """Flags of a state: the question is open in it (`INSIDE`), it is a source (`SOURCE`), it has the mark (`MARKED`)."""
 AHEAD: Final = 16
 """How many steps in advance the data of a state is fetched from memory."""
+
+Narrow = npt.NDArray[Any]
+"""Numbers of the narrowest integer type that can hold them."""
+
+
+class Steps(NamedTuple):
+    """The steps from some states: for each step, its source, its successor, its label and the number of its target.
+
+    The number is negative if the target has no number. `steps_of` overwrites the numbers. `outside` marks the steps to
+    targets that a constraint leaves out. It is empty if there are no constraints.
+    """
+
+    source: Integers
+    successors: Words
+    label: Narrow
+    target: Integers
+    outside: npt.NDArray[np.bool_]
+
+
+class Queue(NamedTuple):
+    """The queue of a search. `ranks` is the index of `ranking`. `length` is the length before the call of a loop.
+
+    At position r, `places` has a number for the state with rank r: the state's place in the queue plus one, or 0 if it
+    is not in the queue.
+    """
+
+    ranks: Words
+    places: Narrow
+    length: int
+
+
+class ObligationSets(NamedTuple):
+    """`of` has the number of each label's obligation, or -1. `enabled` and `cut` have a set for each state."""
+
+    of: Integers
+    enabled: Words
+    cut: Words
+
+
+class FoundSteps(NamedTuple):
+    """Results of `steps_of`. `degree` has the number of steps of each state.
+
+    `labels` has the labels of these steps, and `targets` the places of their targets in the queue. Both are sorted by
+    the state that a step leaves. Steps from the same state keep their order. `fresh` has the positions of the steps
+    that reach a state for the first time. `first` and `order` are spare memory. `first` has one number for each state,
+    and `order` one number for each step.
+    """
+
+    degree: Narrow
+    labels: Narrow
+    targets: Narrow
+    fresh: Narrow
+    first: Integers
+    order: Narrow
+
+
+class Graph(NamedTuple):
+    """The steps from state v lie at `begin[v]` to `begin[v + 1] - 1` of `target` and `label` (`region.Region`)."""
+
+    begin: Narrow
+    target: Narrow
+    label: Narrow
+
+
+class Summaries(NamedTuple):
+    """Three sets of obligations and two marks for each component.
+
+    `always` has the obligations that are enabled in all states of the component. `ever` has the obligations that are
+    enabled in at least one of its states, and `taken` the obligations that its steps take. `state_mark` says whether a
+    state of the component is marked, and `step_mark` whether a step of the component is marked.
+    """
+
+    always: Words
+    ever: Words
+    taken: Words
+    state_mark: npt.NDArray[np.bool_]
+    step_mark: npt.NDArray[np.bool_]
 
 
 @Loop
@@ -56,54 +135,44 @@ def rank_of(number, ranks):
 
 
 @Loop
-def joined(states, ranks, places, length, found):
+def joined(states, queue, found):
     """Puts those of `states` that are not in the queue into `found`, and gives them the next places in the queue.
 
-    Returns the number of these states. At position r, `places` has a number for the state with rank r: the state's
-    place in the queue plus one, or 0 if it is not in the queue. `length` is the length of the queue before the call.
+    Returns the number of these states.
     """
+    places = queue.places
     fresh = 0
     for i in range(len(states)):
-        rank = rank_of(np.int64(states[i]), ranks)
+        rank = rank_of(np.int64(states[i]), queue.ranks)
         if places[rank] == 0:
             found[fresh] = states[i]
             fresh += 1
-            places[rank] = length + fresh
+            places[rank] = queue.length + fresh
     return fresh
 
 
 @Loop
-def steps_of(
-    states, successors, source, label, target, outside, obligation, ranks, places, length, enabled, cut,
-    first, order, degree, labels, targets, found,
-):  # fmt: skip
+def steps_of(states, steps, queue, sets, found):
     """Finds the steps from some states to states of the region.
 
-    Returns how many of these steps reach a state for the first time. Steps that change nothing are left out.
-
-    `degree` gets the number of the found steps of each state. `labels` gets the labels of these steps, and `targets`
-    gets the places of their targets in the queue. Both are sorted by the state that a step leaves. Steps from the same
-    state keep their order. `found` gets the positions of the steps that reach a state for the first time. `first` and
-    `order` are spare memory. `first` has one number for each state, and `order` one number for each step.
-
-    `target` has the number of each step's target, negative if the target has no number. The call overwrites `target`.
-    `outside` marks the steps to targets that a constraint leaves out. It is empty if there are no constraints. `cut`
-    and `enabled` have a set of obligations for each state. If a step is marked, its obligation is added to the set that
-    `cut` has for the state that the step leaves. Otherwise the obligation is added to this state's set in `enabled`.
-    `places` and `length` are as in `joined`.
+    Returns how many of these steps reach a state for the first time. Steps that change nothing are left out. If a step
+    is marked as outside, its obligation is added to the set that `cut` has for the state that the step leaves.
+    Otherwise the obligation is added to this state's set in `enabled`.
     """
+    source, label, target, outside = steps.source, steps.label, steps.target, steps.outside
+    ranks, places, degree, first, order = queue.ranks, queue.places, found.degree, found.first, found.order
     words, here = states.shape[1], np.uint64(places.ctypes.data)
     degree[:] = 0
     for i in range(len(source)):
         v, same = source[i], True
         for w in range(words):
-            same &= successors[i, w] == states[v, w]
+            same &= steps.successors[i, w] == states[v, w]
         if same:
             target[i] = -1  # a step that changes nothing does not count
             continue
-        o = obligation[label[i]]
+        o = sets.of[label[i]]
         if o >= 0:
-            into = cut if len(outside) and outside[i] else enabled
+            into = sets.cut if len(outside) and outside[i] else sets.enabled
             into[v, o >> 6] |= np.uint64(1) << np.uint64(o & 63)
     bits = np.uint64(ranks.ctypes.data)
     for i in range(len(target)):
@@ -126,10 +195,10 @@ def steps_of(
             prefetch(here + np.uint64(places.itemsize * target[order[k + AHEAD]]))
         i = order[k]
         if places[target[i]] == 0:
-            found[fresh] = i
+            found.fresh[fresh] = i
             fresh += 1
-            places[target[i]] = length + fresh
-        labels[k], targets[k] = label[i], places[target[i]] - 1
+            places[target[i]] = queue.length + fresh
+        found.labels[k], found.targets[k] = label[i], places[target[i]] - 1
     return fresh
 
 
@@ -206,29 +275,25 @@ def components(begin, target, alive, number, calls, entered, open_, at):
 
 
 @Loop
-def summaries(
-    number, begin, target, label, enabled, obligation, never, marked, always, ever, taken, state_mark, step_mark,
-):  # fmt: skip
-    """Finds three sets of obligations and two marks for each component.
+def summaries(number, graph, enabled, obligation, never, marked, found):
+    """Finds the `Summaries` of the components.
 
-    `always` has the obligations that are enabled in all states of the component. `ever` has the obligations that are
-    enabled in at least one of its states, and `taken` the obligations that its steps take. `state_mark` says whether a
-    state of the component is marked, and `step_mark` whether a step of the component is marked. A step is marked if
-    `never` has a flag for the step's label. Before the call, all bits of `always` must be set, and all bits and flags
-    of the other results must be clear.
+    A state is marked if it has a flag in `marked`, and a step if `never` has a flag for its label. Before the call, all
+    bits of `always` must be set, and all bits and flags of the other results must be clear.
     """
+    target, label, always, ever = graph.target, graph.label, found.always, found.ever
     words = enabled.shape[1]
     for v in range(len(number)):
         c = number[v]
         if c < 0:
             continue
-        state_mark[c] |= marked[v]
+        found.state_mark[c] |= marked[v]
         for w in range(words):
             always[c, w] &= enabled[v, w]
             ever[c, w] |= enabled[v, w]
-        for i in range(np.int64(begin[v]), np.int64(begin[v + 1])):
+        for i in range(np.int64(graph.begin[v]), np.int64(graph.begin[v + 1])):
             if number[target[i]] == c:
-                step_mark[c] |= never[label[i]]
+                found.step_mark[c] |= never[label[i]]
                 o = obligation[label[i]]
                 if o >= 0:
-                    taken[c, o >> 6] |= np.uint64(1) << np.uint64(o & 63)
+                    found.taken[c, o >> 6] |= np.uint64(1) << np.uint64(o & 63)

@@ -9,19 +9,18 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from isrcheck.checker.analysis.liveness import graph_loops
+from isrcheck.checker.analysis.liveness.graph_loops import Narrow
 from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.model.language.fairness import Obligation
 
 Flags = npt.NDArray[np.bool_]
 Bytes = npt.NDArray[np.uint8]
-Narrow = npt.NDArray[Any]
-"""Numbers of the narrowest integer type that can hold them."""
 WORD: Final = 64
 
 

@@ -22,13 +22,13 @@ import numpy as np
 import numpy.typing as npt
 
 from isrcheck.checker.analysis.liveness import graph_loops
+from isrcheck.checker.analysis.liveness.graph_loops import FoundSteps, Narrow, ObligationSets, Queue, Steps
 from isrcheck.checker.analysis.liveness.region import (
     WORD,
     Allowance,
     Bytes,
     FairnessObligations,
     Flags,
-    Narrow,
     Numbers,
     Region,
 )
@@ -167,9 +167,14 @@ class Reached:
     def begin(self, sources: Integers) -> None:
         """Adds these sources to the end of the queue, except those already in the queue."""
         found = np.empty_like(sources)
-        fresh = found[: graph_loops.joined(sources, self.ranks, self.places, self.number.count, found)]
+        fresh = found[: graph_loops.joined(sources, self._queue, found)]
         self.number.add(fresh)
         self._waiting.append(self.among.numbers.ids(fresh))
+
+    @property
+    def _queue(self) -> Queue:
+        """The present queue, for loops."""
+        return Queue(self.ranks, self.places, self.number.count)
 
     def waiting(self) -> Words:
         """The ids of the queued states that are to be expanded next. Each id is returned only once."""
@@ -190,23 +195,28 @@ class Reached:
         """Records the steps of the next states in the queue. States reached for the first time join the queue."""
         enabled, label = np.zeros_like(cut), found.label.astype(self._label.kind)
         each, steps = len(states), len(label)
-        degree, first, order = np.empty(each, np.int32), np.empty(each, np.int64), np.empty(steps, np.int32)
-        labels, targets, fresh = np.empty_like(label), np.empty(steps, self.places.dtype), np.empty(steps, np.int32)
-        new = graph_loops.steps_of(
-            states, found.successors, found.source, label, found.target.copy(), outside, of, self.ranks, self.places,
-            self.number.count, enabled, cut, first, order, degree, labels, targets, fresh,
-        )  # fmt: skip
+        into = FoundSteps(
+            degree=np.empty(each, np.int32),
+            labels=np.empty_like(label),
+            targets=np.empty(steps, self.places.dtype),
+            fresh=np.empty(steps, np.int32),
+            first=np.empty(each, np.int64),
+            order=np.empty(steps, np.int32),
+        )
+        given = Steps(found.source, found.successors, label, found.target.copy(), outside)
+        new = graph_loops.steps_of(states, given, self._queue, ObligationSets(of, enabled, cut), into)
+        degree, fresh = into.degree, into.fresh[:new]
         ends = self._label.count + np.cumsum(degree, dtype=np.int64)
         self._begin = self._begin.fitting(int(ends[-1]), *NUMBERS)
         self._begin.add(ends)
         count = int(degree.sum())
-        self._label.add(labels[:count])
-        self._target.add(targets[:count])
+        self._label.add(into.labels[:count])
+        self._target.add(into.targets[:count])
         self._enabled.add(enabled)
         if self._cutting:
             self._cut.add(cut)
-        self.number.add(found.target[fresh[:new]])
-        self._waiting.append(found.ids[fresh[:new]])
+        self.number.add(found.target[fresh])
+        self._waiting.append(found.ids[fresh])
 
     def region(self) -> Region:
         """The region, after all states are expanded."""

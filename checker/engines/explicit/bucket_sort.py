@@ -127,7 +127,7 @@ class Buckets:
         here, there = np.empty((2, int(self._sizes[slice(*some)].max())), dtype=self._room.dtype)
         sorting = here, there, np.empty(1 << sort_loops.DIGIT, dtype=np.int32)
         count = sort_loops.from_buckets(
-            self._room, self._places, self._ends, *some, self._low, self._rest, sorting, ids
+            (self._room, self._places, self._ends), *some, self._low, self._rest, sorting, ids
         )
         found = ids[:count]
         for run in self._spilled:

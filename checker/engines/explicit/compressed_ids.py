@@ -19,6 +19,7 @@ import numpy as np
 
 from isrcheck.checker.engines.explicit import search_loops
 from isrcheck.checker.engines.explicit.memory_account import HUGE_PAGE, Account, OutOfMemory
+from isrcheck.checker.engines.explicit.search_loops import Codec, CodecArrays
 from isrcheck.checker.kernel.layout import Integers, Layout, Words
 
 LOAD: Final = 0.75
@@ -182,20 +183,22 @@ class StateIds:
         """Counts `size` bytes of arrays that were not allocated by `Account`. A negative `size` subtracts bytes."""
         self._account.take(size)
 
-    def arrays(self) -> tuple[Words, Words]:
-        """The arrays that a worker needs to compute ids: one for the numbers of `AT_ONCE` states, and its memo.
+    @property
+    def codec(self) -> Codec:
+        """The present dictionaries, for loops. They are others when the dictionaries have grown."""
+        return Codec(self.words, self.half, self.pairs, self.dictionaries.columns, self.dictionaries.pages)
 
-        The memo has recent values of each dictionary and their numbers.
-        """
+    def arrays(self) -> CodecArrays:
+        """The arrays that a worker needs to compute ids."""
         count = len(self.dictionaries.columns)
-        return (
+        return CodecArrays(
             np.zeros((3 + count, search_loops.AT_ONCE), dtype=np.uint64),
             np.zeros((count, REMEMBERED, 2), dtype=np.uint64),
         )
 
-    def for_more(self, arrays: tuple[Words, Words], states: int) -> tuple[Words, Words]:
+    def for_more(self, arrays: CodecArrays, states: int) -> CodecArrays:
         """A worker's `arrays`, with a larger memo if `states` is large enough and there is memory for the memo."""
-        own, memo = arrays
+        memo = arrays.memo
         count, slots, _ = memo.shape
         wanted = min(1 << (states // STATES_FOR_ONE).bit_length(), MOST_REMEMBERED)
         if wanted <= slots:
@@ -205,7 +208,7 @@ class StateIds:
         except OutOfMemory:
             return arrays
         self.account(-memo.nbytes)
-        return own, more.reshape((count, wanted, 2))
+        return arrays._replace(memo=more.reshape((count, wanted, 2)))
 
     def states(self, ids: Words) -> Words:
         """The states with these ids."""
@@ -214,7 +217,7 @@ class StateIds:
         for first in range(0, len(ids), search_loops.AT_ONCE):
             search_loops.from_ids(
                 np.uint64(begin + 8 * first), min(search_loops.AT_ONCE, len(ids) - first), self.words, self.half,
-                self.pairs, self.dictionaries.pages, self._own[0], np.uint64(into + 8 * self.words * first),
+                self.pairs, self.dictionaries.pages, self._own.scratch, np.uint64(into + 8 * self.words * first),
             )  # fmt: skip
         return out
 

@@ -22,7 +22,7 @@ from isrcheck.checker.engines.explicit import run_loops, search_loops
 from isrcheck.checker.engines.explicit.bucket_sort import LEAST_TOGETHER, Range
 from isrcheck.checker.engines.explicit.checkpoint import Checkpoint, question_of, termination_interrupts
 from isrcheck.checker.engines.explicit.compressed_ids import REMEMBERED
-from isrcheck.checker.engines.explicit.level_search import MOST_LEVELS, Level, Stopped, Watch
+from isrcheck.checker.engines.explicit.level_search import MOST_LEVELS, Level, SearchOptions, Stopped
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.engines.explicit.memory_account import OutOfMemory
 from isrcheck.checker.engines.explicit.run_store import Encoded, RunStore, least_memory
@@ -30,10 +30,9 @@ from isrcheck.checker.engines.explicit.store_search import Search
 from isrcheck.checker.engines.explicit.table_store import Store, smallest
 from isrcheck.checker.engines.explicit.workers import AHEAD, Team, Worker, batch_bits, room
 from isrcheck.checker.kernel.compiled import Kernel
-from isrcheck.checker.kernel.exchanges import Classes
 from isrcheck.checker.kernel.layout import Layout, Words
 from isrcheck.checker.kernel.llvm_orbits import Orbits
-from isrcheck.checker.results.exploration import Checkpointing, Exploration, Limits, Report, StateStore
+from isrcheck.checker.results.exploration import Exploration, Limits
 from isrcheck.checker.results.result import LimitTooSmall
 from isrcheck.checker.results.size_estimate import estimated_size
 from isrcheck.model.semantics.transition_system import TransitionSystem
@@ -93,10 +92,8 @@ class RunSearch(Search):
             number = self._workers.index(worker)
             expanded = run.file.number, run.file.bases, run.pieces, *store.pieces[number]
             outcome: int = run_loops.gather(
-                functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
-                store.turn, store.visited.columns, constrained, expanded, self._bits, store.shared,
-                worker.cursor, worker.buffers, *worker.own, store.found[number], store.filled[number], worker.tally,
-                worker.totals,
+                functions, constrained, store.codec, expanded, self._bits, store.shared, worker.arrays,
+                store.found_by(number),
             )  # fmt: skip
             if outcome == run_loops.UNREADABLE:
                 raise run.file.unreadable()
@@ -112,10 +109,7 @@ class RunSearch(Search):
 
         def look(ids: Words) -> None:
             worker = idle.pop()
-            run_loops.looked(
-                self._functions, store.words, store.half, store.pairs, store.dictionaries.pages, store.turn, ids,
-                worker.own[0], worker.buffers[1], worker.totals, worker.weight,
-            )  # fmt: skip
+            run_loops.looked(self._functions, store.codec, store.turn, ids, worker.arrays)
             idle.append(worker)
 
         team = self._team_for(store.unsettled)
@@ -168,11 +162,8 @@ class TableSearch(Search):
 
         def part(worker: Worker) -> int:
             outcome: int = search_loops.advance(
-                functions, store.words, store.half, store.pairs, store.dictionaries.columns, store.dictionaries.pages,
-                store.partitions, number, constrained, work.chunks, work.counts, work.starts, work.bits, queue.free,
-                queue.filled, queue.shared, worker.cursor, worker.buffers, *worker.own, worker.tally, worker.totals,
-                worker.weight,
-            )  # fmt: skip
+                functions, constrained, store.codec, store.partitions, number, work, queue.room, worker.arrays
+            )
             return outcome
 
         self._together(level, part, work.batches, lambda: store.expanded(work))
@@ -187,7 +178,7 @@ class TableSearch(Search):
     def _look_over(self) -> None:
         """Evaluates the new states that no worker has evaluated yet."""
         for worker in self._workers:
-            search_loops.look_over(self._functions, worker.buffers[1], worker.cursor, worker.totals, worker.weight)
+            search_loops.look_over(self._functions, worker.rows, worker.cursor, worker.totals, worker.weight)
 
     def _look_at_rest(self) -> int:
         self._look_over()
@@ -228,28 +219,15 @@ def _needs_table(system: TransitionSystem, limits: Limits, workers: int, known: 
 
 
 def search_large(
-    system: TransitionSystem,
-    kernel: Kernel,
-    began: float,
-    *,
-    keep_going: bool,
-    deadlock: bool,
-    limits: Limits,
-    report: Report | None,
-    workers: int,
-    classes: Classes,
-    checkpointing: Checkpointing | None,
-    state_store: StateStore,
-    watch: Watch | None = None,
-    some: Words,
-    known: Sequence[tuple[Level, Words]] = (),
+    kernel: Kernel, began: float, options: SearchOptions, some: Words, known: Sequence[tuple[Level, Words]] = ()
 ) -> tuple[Exploration, NativeLevels]:
-    """Explores a large space; see `search` for the other arguments.
+    """Explores the large space of the kernel's system. The search began at the time `began`.
 
     From `some` states of the space the store decides how to compute ids. The search continues after `known`: the whole
     levels, with their states, that another search has found.
     """
-    workers = _affordable(system, workers, limits.memory)
+    system, limits, classes, checkpointing = kernel.system, options.limits, options.classes, options.checkpointing
+    state_store, workers = options.state_store, _affordable(system, options.workers, limits.memory)
     minimum = minimum_memory(system, workers) + (0 if state_store.kind == "memory" else least_memory(workers))
     if limits.memory is not None and limits.memory < minimum:
         raise LimitTooSmall(limits.memory, minimum)
@@ -257,14 +235,14 @@ def search_large(
 
     def by_runs(folder: str | None) -> RunSearch:
         store = RunStore(kernel.layout, folder, limits.memory, workers, some)
-        return RunSearch(system, kernel, store, limits, report, began, workers, orbits)
+        return RunSearch(kernel, store, limits, options.report, began, workers, orbits)
 
     def by_table() -> TableSearch:
         store = Store(kernel.layout, limits.memory, workers, some)
-        return TableSearch(system, kernel, store, limits, report, began, workers, orbits)
+        return TableSearch(kernel, store, limits, options.report, began, workers, orbits)
 
     def explored(run: Search, known: Iterable[tuple[Level, Words]]) -> Exploration:
-        run.watch = watch
+        run.watch, keep_going, deadlock = options.watch, options.keep_going, options.deadlock
         if checkpointing is not None:
             run.checkpoint = Checkpoint(checkpointing, question_of(system, kernel, keep_going, deadlock, classes))
         try:

@@ -17,9 +17,10 @@ import numpy as np
 
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.kernel.compiled import Kernel
+from isrcheck.checker.kernel.exchanges import Classes
 from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILED, FAILURES, LEAST
-from isrcheck.checker.results.exploration import Exploration, Limits, Stop
+from isrcheck.checker.results.exploration import Checkpointing, Exploration, Limits, Report, StateStore, Stop
 from isrcheck.model.semantics.transition_system import TransitionSystem
 
 FailedEvaluation = tuple[tuple[int, ...], int]
@@ -111,6 +112,21 @@ class Level:
     def from_json(cls, data: dict[str, Any]) -> Level:
         degrees = None if data["degrees"] is None else (data["degrees"][0], data["degrees"][1])
         return cls(**data | {"seen": int(data["seen"], 16), "degrees": degrees})
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """The arguments of `explicit.search.search`, which has their meanings."""
+
+    keep_going: bool
+    deadlock: bool
+    limits: Limits
+    report: Report | None
+    workers: int
+    classes: Classes
+    checkpointing: Checkpointing | None
+    state_store: StateStore
+    watch: Watch | None
 
 
 class Levelwise:

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -42,6 +42,7 @@ from isrcheck.checker.kernel.intrinsics import (
     take_entry,
 )
 from isrcheck.checker.kernel.jit import Loop
+from isrcheck.checker.kernel.layout import Integers, Words
 
 PIECE_BITS: Final = 12
 PIECE: Final = 1 << PIECE_BITS
@@ -80,6 +81,18 @@ UNREADABLE: Final = 2
 """A result of `gather`: a piece could not be read. Other results are `FINISHED` and `PAUSED`."""
 
 
+class FoundIds(NamedTuple):
+    """Where a worker puts the ids that it finds: into `ids`, after the first `filled[0]` ids.
+
+    The ids there are turned by `turn` bits (see `turned`). `visited` has the visited bits.
+    """
+
+    turn: np.uint64
+    visited: Words
+    ids: Words
+    filled: Integers
+
+
 # --- finding --------------------------------------------------------------------------------------------------------
 
 
@@ -90,25 +103,25 @@ def turned(id_, turn):
 
 
 @Loop
-def collected(rows, words, half, pairs, dictionaries, pages, turn, visited, cursor, scratch, memo, found, filled):
+def collected(rows, codec, found, cursor, own):
     """Computes the ids of the states at the address `rows`. Returns False without room for a value, id or bit.
 
-    The ids go into `found`, after its first `filled[0]` ids, and are turned by `turn` bits (see `turned`). With visited
-    bits, only ids that were not visited go there. `cursor[PENDING]` is the number of the states. `cursor[INSERTED]`
-    says how many are done.
+    The ids go into `found`. With visited bits, only ids that were not visited go there. `cursor[PENDING]` is the
+    number of the states. `cursor[INSERTED]` says how many are done.
     """
+    turn, visited, ids, filled, scratch = found.turn, found.visited, found.ids, found.filled, own.scratch
     while cursor[INSERTED] < cursor[PENDING]:
         size = min(cursor[PENDING] - cursor[INSERTED], AT_ONCE)
-        if filled[0] + size > len(found):
+        if filled[0] + size > len(ids):
             return False
-        first = rows + np.uint64(8 * words * cursor[INSERTED])
-        if not to_ids(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
+        first = rows + np.uint64(8 * codec.words * cursor[INSERTED])
+        if not to_ids(first, size, codec, own, True):
             return False
         if visited[TILES] == 0:
             for k in range(size):
-                found[filled[0] + k] = turned(scratch[0, k], turn)
+                ids[filled[0] + k] = turned(scratch[0, k], turn)
             filled[0] += size
-        elif not visit(size, turn, visited, scratch, found, filled):
+        elif not visit(size, turn, visited, scratch, ids, filled):
             return False
         cursor[INSERTED] += size
     return True
@@ -187,54 +200,50 @@ def word_of(id_, tile, visited):
 
 
 @Loop
-def gather(
-    functions, words, half, pairs, dictionaries, pages, turn, visited, constrained, level, bits, shared, cursor,
-    buffers, scratch, memo, found, filled, tally, totals,
-):  # fmt: skip
+def gather(functions, constrained, codec, level, bits, shared, worker, found):
     """Does one worker's part of expanding a level. Returns `FINISHED`, `PAUSED` or `UNREADABLE`.
 
-    `level` has the file and the addresses of its chunks (as in `struck`), the index of the level's run (`runs.Pieces`),
-    and the worker's arrays for a piece: its bytes and its ids. The worker pauses before the stretch `UNTIL`, or when
-    any worker has no room (see `collected`). The ids of the successors go into `found`, after its first `filled[0]`
-    ids. A batch has `1 << bits` states. `functions` has the same addresses as in `loops.advance`.
+    `level` has the file and the addresses of its chunks (as in `struck`), the index of the level's run
+    (`runs.Pieces`), and the worker's arrays for a piece: its bytes and its ids. The worker pauses before the stretch
+    `UNTIL`, or when any worker has no room (see `collected`). The ids of the successors go into `found`. A batch has
+    `1 << bits` states. `functions` has the same addresses as in `search_loops.advance`.
     """
-    file, bases, (firsts, places, sizes, counts), data, ids = level
-    states, rows, verdicts = buffers
+    file, bases, pieces, data, ids = level
+    cursor, states, rows, verdicts = worker.cursor, worker.states, worker.rows, worker.verdicts
+    words, half, pairs, pages = codec.words, codec.half, codec.pairs, codec.pages
+    scratch = worker.own.scratch
     here, stretch = np.uint64(shared.ctypes.data), bits + STRETCH_BITS
     while True:
-        if not collected(
-            np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, turn, visited, cursor, scratch, memo,
-            found, filled,
-        ):  # fmt: skip
+        if not collected(np.uint64(rows.ctypes.data), codec, found, cursor, worker.own):
             store(here + np.uint64(8 * PAUSE), np.uint64(1))
             return PAUSED
         if load(here + np.uint64(8 * PAUSE)) != 0:
             return PAUSED
         while cursor[FIRST] >= cursor[LAST]:  # more than once only in a piece that is not full
-            number = taken(here, len(firsts) << PIECE_BITS - stretch)
+            number = taken(here, len(pieces.first) << PIECE_BITS - stretch)
             if number < 0:
                 return FINISHED if number == NONE else PAUSED
             piece = number >> PIECE_BITS - stretch
             if cursor[HELD] != piece:
-                if not _read(file, bases, places[piece], data[: sizes[piece]]):
+                if not _read(file, bases, pieces.place[piece], data[: pieces.size[piece]]):
                     store(here + np.uint64(8 * PAUSE), np.uint64(1))
                     return UNREADABLE
-                _decoded(np.uint64(data.ctypes.data), firsts[piece], ids[: counts[piece]])
+                _decoded(np.uint64(data.ctypes.data), pieces.first[piece], ids[: pieces.ids[piece]])
                 cursor[HELD] = piece
             cursor[FIRST] = number << stretch & PIECE - 1
-            cursor[LAST] = min(cursor[FIRST] + (1 << stretch), counts[piece])
+            cursor[LAST] = min(cursor[FIRST] + (1 << stretch), pieces.ids[piece])
         first = cursor[FIRST]
         count = min(cursor[LAST] - first, 1 << bits)
         cursor[FIRST] += count
         for k in range(count):
-            scratch[0, k] = turned(ids[first + k], turn)
+            scratch[0, k] = turned(ids[first + k], found.turn)
         from_ids(
             np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data)
         )
-        reached = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
+        reached = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, worker.tally.ctypes.data)
         if constrained:
             call_batch(functions[1], rows.ctypes.data, reached, verdicts.ctypes.data)
-            kept = keep_counted(rows, words, reached, verdicts, verdicts.shape[1], totals)
+            kept = keep_counted(rows, words, reached, verdicts, verdicts.shape[1], worker.totals)
             cursor[REJECTED] += reached - kept
             reached = kept
         if functions[3] != 0:
@@ -317,14 +326,14 @@ def _decoded(address, first, out):
 
 
 @Loop
-def struck(file, bases, ends, firsts, places, sizes, counts, ids, kept, buffer):
+def struck(file, bases, ends, pieces, ids, kept, buffer):
     """Sets the entry in `kept` to 0 for each of the sorted `ids` that occurs in one of the runs in a file.
 
-    `firsts`, `places`, `sizes` and `counts` are the index of all pieces (`runs.Pieces`), one run after another. `ends`
-    says where each run ends in this index. Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in
-    memory, `bases` has the addresses of its chunks. Returns the number of ids in the pieces that were read, or -1 if a
-    piece cannot be read.
+    `pieces` is the index of all pieces (`runs.Pieces`), one run after another. `ends` says where each run ends in it.
+    Up to `TOGETHER` pieces at a time are read into `buffer`. For a file in memory, `bases` has the addresses of its
+    chunks. Returns the number of ids in the pieces that were read, or -1 if a piece cannot be read.
     """
+    firsts, sizes, counts = pieces.first, pieces.size, pieces.ids
     begin = passed = 0
     for end in ends:
         some = firsts[begin:end]
@@ -336,7 +345,7 @@ def struck(file, bases, ends, firsts, places, sizes, counts, ids, kept, buffer):
                 size += sizes[q]
                 passed += counts[q]
                 q += 1
-            if not _read(file, bases, places[p], buffer[:size]):
+            if not _read(file, bases, pieces.place[p], buffer[:size]):
                 return -1
             first = np.searchsorted(ids, firsts[p])
             _struck(buffer[:size], firsts[p:q], sizes[p:q], counts[p:q], ids[first:], kept[first:])
@@ -414,13 +423,15 @@ def brought(ids, kept):
 
 
 @Loop
-def looked(functions, words, half, pairs, pages, turn, ids, scratch, rows, totals, weight):
-    """Evaluates the states with these ids: `survey` adds to `totals` and, under symmetry, `weights` to `weight`."""
+def looked(functions, codec, turn, ids, worker):
+    """Judges the states with these ids: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
+    words, half, pairs, pages = codec.words, codec.half, codec.pairs, codec.pages
+    scratch, rows = worker.own.scratch, worker.rows
     for first in range(0, len(ids), AT_ONCE):
         count = min(len(ids) - first, AT_ONCE)
         for k in range(count):
             scratch[0, k] = turned(ids[first + k], turn)
         from_ids(np.uint64(scratch.ctypes.data), count, words, half, pairs, pages, scratch, np.uint64(rows.ctypes.data))
-        call_batch(functions[2], rows.ctypes.data, count, totals.ctypes.data)
+        call_batch(functions[2], rows.ctypes.data, count, worker.totals.ctypes.data)
         if functions[4] != 0:
-            call_batch(functions[4], rows.ctypes.data, count, weight.ctypes.data)
+            call_batch(functions[4], rows.ctypes.data, count, worker.weight.ctypes.data)

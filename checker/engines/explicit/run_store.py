@@ -19,7 +19,7 @@ from isrcheck.checker.engines.explicit import run_loops, search_loops, sort_loop
 from isrcheck.checker.engines.explicit.bucket_sort import Buckets, Range
 from isrcheck.checker.engines.explicit.compressed_ids import Each, Stored, one_by_one
 from isrcheck.checker.engines.explicit.memory_account import OutOfMemory
-from isrcheck.checker.engines.explicit.run_loops import LARGEST, PIECE
+from isrcheck.checker.engines.explicit.run_loops import LARGEST, PIECE, FoundIds
 from isrcheck.checker.engines.explicit.runs import Bytes, File, Known, MemoryFile, Pieces, Run, RunFile, encoded
 from isrcheck.checker.engines.explicit.visited_bits import MOST_IN_MEMORY, MOST_ON_DISK, VisitedBits
 from isrcheck.checker.kernel.layout import Layout, Words
@@ -123,13 +123,16 @@ class RunStore(Stored):
         """The number of ids that workers have found at this level, in memory and in files."""
         return sum(int(filled[0]) for filled in self.filled) + sum(run.count for run in self._spilled)
 
+    def found_by(self, worker: int) -> FoundIds:
+        """The ids that a worker has found, for loops."""
+        return FoundIds(self.turn, self.visited.columns, self.found[worker], self.filled[worker])
+
     def insert(self, rows: Words) -> None:
         rows = np.ascontiguousarray(rows, dtype=np.uint64)
         cursor = np.zeros(search_loops.CURSOR, dtype=np.int64)
         cursor[search_loops.PENDING] = len(rows)
         while not run_loops.collected(
-            np.uint64(rows.ctypes.data), self.words, self.half, self.pairs, self.dictionaries.columns,
-            self.dictionaries.pages, self.turn, self.visited.columns, cursor, *self._own, self.found[0], self.filled[0],
+            np.uint64(rows.ctypes.data), self.codec, self.found_by(0), cursor, self._own
         ):  # fmt: skip
             self.make_room()
 

@@ -209,7 +209,7 @@ class Known:
         if not len(ids):
             return 0
         buffer = np.empty(LARGEST * TOGETHER + 8 * loops.TOGETHER, dtype=np.uint8)
-        passed: int = loops.struck(self._file.number, self._bases, self._ends, *self._pieces, ids, kept, buffer)
+        passed: int = loops.struck(self._file.number, self._bases, self._ends, self._pieces, ids, kept, buffer)
         if passed < 0:
             raise self._file.unreadable()
         return passed

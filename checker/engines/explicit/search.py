@@ -16,7 +16,7 @@ import numpy as np
 
 from isrcheck.checker.engines.explicit import search_cache
 from isrcheck.checker.engines.explicit.large_kernel import Arranged, sample
-from isrcheck.checker.engines.explicit.level_search import Watch
+from isrcheck.checker.engines.explicit.level_search import SearchOptions, Watch
 from isrcheck.checker.engines.explicit.levels import NativeLevels
 from isrcheck.checker.engines.explicit.search_cache import Earlier, Space
 from isrcheck.checker.engines.explicit.small_search import (
@@ -90,11 +90,10 @@ def search(
                 known = [(level, kernel.layout.moved(rows, large.kernel.layout)) for level, rows in known]
                 kernel = large.kernel
             some = _some(system, kernel, [rows for _, rows in known], space)
-            found = search_large(
-                system, kernel, began, keep_going=keep_going, deadlock=deadlock, limits=limits, report=report,
-                workers=workers, classes=classes, checkpointing=checkpointing, state_store=state_store,
-                watch=watch, known=known, some=some,
-            )  # fmt: skip
+            options = SearchOptions(
+                keep_going, deadlock, limits, report, workers, classes, checkpointing, state_store, watch
+            )
+            found = search_large(kernel, began, options, some, known)
         except KeyboardInterrupt:
             if first is None:
                 raise

@@ -26,7 +26,7 @@ hash. Nothing is ever moved while workers are at work.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -46,6 +46,7 @@ from isrcheck.checker.kernel.intrinsics import (
     take_wide,
 )
 from isrcheck.checker.kernel.jit import Loop
+from isrcheck.checker.kernel.layout import Integers, Words
 
 TABLE: Final = 0
 CAPACITY: Final = 1
@@ -117,6 +118,61 @@ the batch `UNTIL`, or `PAUSE` is set."""
 
 OUTSIDE_BIT: Final = 2
 """The mask of the verdict bit that is set if a state is outside the constraints."""
+
+
+class Codec(NamedTuple):
+    """What translates packed states of `words` words into ids and back: the dictionaries, and how they are paired.
+
+    `half` is the number of bits in the lower half of a single word. `pairs` has the two dictionaries of each pair; the
+    last pair is the id itself. `dictionaries` has a row for each dictionary. `pages` has the addresses of its blocks.
+    """
+
+    words: int
+    half: np.uint64
+    pairs: Integers
+    dictionaries: Words
+    pages: Words
+
+
+class CodecArrays(NamedTuple):
+    """The arrays that a worker needs to compute ids.
+
+    `scratch` is for the numbers of `AT_ONCE` states. `memo` has a few recent values of each dictionary, each with its
+    number plus one. The memo saves searches in the tables, because most successors share most of their words with the
+    last few states.
+    """
+
+    scratch: Words
+    memo: Words
+
+
+class FreeChunks(NamedTuple):
+    """Chunks for the ids of new states, and what all workers share.
+
+    `chunks` has the address and the size of each chunk, and `filled` the number of ids in it.
+    """
+
+    chunks: Words
+    filled: Words
+    shared: Integers
+
+
+class WorkerArrays(NamedTuple):
+    """The data of one worker.
+
+    `states` has room for a batch, `rows` for the successors of a batch, and `verdicts` for their verdicts. `tally` has
+    the counts that the kernel's `expand` updates. `totals` has the bits that are set in any verdict. `weight` counts
+    states with symmetric ones.
+    """
+
+    cursor: Integers
+    states: Words
+    rows: Words
+    verdicts: Words
+    own: CodecArrays
+    tally: Integers
+    totals: Words
+    weight: Words
 
 
 # --- dictionaries ---------------------------------------------------------------------------------------------------
@@ -204,23 +260,20 @@ def place_in_memo(value, memo):
 
 
 @Loop
-def to_ids(rows, words, count, half, pairs, dictionaries, pages, scratch, memo, adding):
+def to_ids(rows, count, codec, own, adding):
     """Writes the ids of at most `AT_ONCE` states into `scratch[0]`. Returns False if a dictionary must grow first.
 
     Without `adding`, a value that is not in its dictionary gets the number `NO_ROOM`, which no value of a dictionary
     has. So the id of a state with such a value differs from the ids of all stored states.
-
-    `pairs` has the two dictionaries of each pair; the last pair is the id itself. `half` is the number of bits in the
-    lower half of a single word. `memo` has a few recent values of each dictionary, each with its number plus one. The
-    memo saves searches in the tables, because most successors share most of their words with the last few states.
     """
+    words, pairs, scratch = codec.words, codec.pairs, own.scratch
     leaves, last = max(words, 2), len(pairs) - 1
     for d in range(leaves + last):
         if d >= leaves:
             together(scratch[3 + pairs[d - leaves, 0]], scratch[3 + pairs[d - leaves, 1]], count, scratch[1])
         else:
-            parts(rows, words, count, half, d, scratch[1])
-        if not numbered(count, d, dictionaries, pages, scratch, memo, adding):
+            parts(rows, words, count, codec.half, d, scratch[1])
+        if not numbered(count, d, codec.dictionaries, codec.pages, scratch, own.memo, adding):
             return False
     together(scratch[3 + pairs[last, 0]], scratch[3 + pairs[last, 1]], count, scratch[0])
     return True
@@ -407,13 +460,15 @@ def prepared(ids, count, partitions, scratch):
 
 
 @Loop
-def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, filled):
+def enter(count, partitions, level, scratch, states, first, kept, chunk):
     """Enters the ids in `scratch` into the table. Stops at the first id whose partition has no room for it.
 
-    Returns how many ids were entered or known. The ids are those of the states from row `first` on. For each new state,
-    the id is added to the chunk at address `chunk`, and the state's row is moved behind the first `kept[0]` rows. The
-    chunk must have room for all ids.
+    Returns how many ids were entered or known. `states` has the address of states and the number of words of each.
+    The ids are those of the states from row `first` on. For each new state, the id is added to the chunk, and the
+    state's row is moved behind the first `kept[0]` rows. `chunk` has the address of the chunk and the number of its
+    ids. The chunk must have room for all ids.
     """
+    (rows, words), (address, filled) = states, chunk
     ids, parts, buckets, keys = scratch[0], scratch[1], scratch[2], scratch[3]
     prepared(ids, count, partitions, scratch)
     counts = np.uint64(partitions.ctypes.data) + np.uint64(8 * COUNT)
@@ -428,7 +483,7 @@ def enter(count, partitions, level, scratch, rows, kept, first, words, chunk, fi
             return k
         if outcome == 1:
             fetch_and_add(counter, np.uint64(1))
-            store(chunk + np.uint64(8) * filled[0], ids[k])
+            store(address + np.uint64(8) * filled[0], ids[k])
             filled[0] += np.uint64(1)
             for j in range(words):
                 from_row = np.uint64(8 * (words * (first + k) + j))
@@ -549,18 +604,17 @@ def place_in(bucket, key, partitions, p):
 
 
 @Loop
-def places_of(rows, words, half, pairs, dictionaries, pages, partitions, stride, scratch, memo, places, ids):
+def places_of(rows, codec, partitions, stride, own, places, ids):
     """Finds states in the table: puts their places into `places`, and their ids into `ids`.
 
     The packed states are at the address `rows`. A place is the number of an entry. Entries are numbered through all
     partitions as if each partition had `stride` entries. No partition has more. The place of a state that is not in the
     table is -1.
     """
+    scratch = own.scratch
     for first in range(0, len(places), AT_ONCE):
         count = min(len(places) - first, AT_ONCE)
-        to_ids(
-            rows + np.uint64(8 * words * first), words, count, half, pairs, dictionaries, pages, scratch, memo, False
-        )  # fmt: skip
+        to_ids(rows + np.uint64(8 * codec.words * first), count, codec, own, False)
         prepared(scratch[0], count, partitions, scratch)
         for k in range(count):
             p, bucket = np.int64(scratch[1, k]), scratch[2, k]
@@ -597,16 +651,13 @@ def ids_at(places, partitions, stride, ids, levels):
 
 
 @Loop
-def insert(
-    rows, words, half, pairs, dictionaries, pages, partitions, level, count, chunks, filled, shared, cursor, scratch,
-    memo,
-):  # fmt: skip
+def insert(rows, count, codec, partitions, level, queue, cursor, own):
     """Inserts the first `count` states at `rows`, unless they are known. Returns False if something must grow first.
 
     `cursor` says where the next call continues, and how many states were new. The rows of new states are moved to the
     front.
     """
-    here = np.uint64(shared.ctypes.data)
+    here, chunks, filled = np.uint64(queue.shared.ctypes.data), queue.chunks, queue.filled
     while cursor[INSERTED] < count:
         size = min(count - cursor[INSERTED], AT_ONCE)
         chunk = cursor[CHUNK]
@@ -615,12 +666,12 @@ def insert(
             if chunk >= len(chunks):
                 return False
             cursor[CHUNK] = chunk
-        first = rows + np.uint64(8 * words * cursor[INSERTED])
-        if not to_ids(first, words, size, half, pairs, dictionaries, pages, scratch, memo, True):
+        first = rows + np.uint64(8 * codec.words * cursor[INSERTED])
+        if not to_ids(first, size, codec, own, True):
             return False
         done = enter(
-            size, partitions, level, scratch, rows, cursor[NEW : NEW + 1], cursor[INSERTED], words, chunks[chunk, 0],
-            filled[chunk : chunk + 1],
+            size, partitions, level, own.scratch, (rows, codec.words), cursor[INSERTED], cursor[NEW : NEW + 1],
+            (chunks[chunk, 0], filled[chunk : chunk + 1]),
         )  # fmt: skip
         cursor[INSERTED] += done
         if done < size:
@@ -682,41 +733,37 @@ def taken(shared, count):
 
 
 @Loop
-def advance(
-    functions, words, half, pairs, dictionaries, pages, partitions, level, constrained, frontier, counts, starts, bits,
-    chunks, filled, shared, cursor, buffers, scratch, memo, tally, totals, weight,
-):  # fmt: skip
+def advance(functions, constrained, codec, partitions, level, work, queue, worker):
     """Does one worker's part of expanding a level. Returns `FINISHED` or `PAUSED`.
 
     Pauses before the batch `UNTIL`, or when any worker finds that something must grow.
 
-    `frontier` has the addresses of the chunks of ids to expand. For each chunk, `counts` has the number of its ids, and
-    `starts` has the number of batches before it (see `batch`). `level` is the level of the new states. `functions` are
-    the addresses of `expand`, `evaluate`, `survey`, `representatives` and `weights`. The last two are 0 without
-    symmetry.
+    `work` has the ids to expand (`table_store.Work`). `queue` has the chunks for the ids of new states. `level` is
+    the level of the new states. `functions` are the addresses of `expand`, `evaluate`, `survey`, `representatives` and
+    `weights`. The last two are 0 without symmetry.
     """
-    states, rows, verdicts = buffers
-    here = np.uint64(shared.ctypes.data)
+    cursor, states, rows, verdicts = worker.cursor, worker.states, worker.rows, worker.verdicts
+    words, half, pairs, pages = codec.words, codec.half, codec.pairs, codec.pages
+    here = np.uint64(queue.shared.ctypes.data)
     while True:
         if not insert(
-            np.uint64(rows.ctypes.data), words, half, pairs, dictionaries, pages, partitions, level, cursor[PENDING],
-            chunks, filled, shared, cursor, scratch, memo,
+            np.uint64(rows.ctypes.data), cursor[PENDING], codec, partitions, level, queue, cursor, worker.own
         ):  # fmt: skip
             store(here + np.uint64(8 * PAUSE), np.uint64(1))
             return PAUSED
-        look_over(functions, rows, cursor, totals, weight)
+        look_over(functions, rows, cursor, worker.totals, worker.weight)
         if load(here + np.uint64(8 * PAUSE)) != 0:
             return PAUSED
-        number = taken(here, starts[-1])
+        number = taken(here, work.starts[-1])
         if number < 0:
             return FINISHED if number == NONE else PAUSED
-        chunk, first, count = batch(number, starts, counts, bits)
-        ids = frontier[chunk] + np.uint64(8 * first)
-        from_ids(ids, count, words, half, pairs, pages, scratch, np.uint64(states.ctypes.data))
-        found = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, tally.ctypes.data)
+        chunk, first, count = batch(number, work.starts, work.counts, work.bits)
+        ids = work.chunks[chunk] + np.uint64(8 * first)
+        from_ids(ids, count, words, half, pairs, pages, worker.own.scratch, np.uint64(states.ctypes.data))
+        found = call_expand(functions[0], states.ctypes.data, count, rows.ctypes.data, 0, 0, worker.tally.ctypes.data)
         if constrained:
             call_batch(functions[1], rows.ctypes.data, found, verdicts.ctypes.data)
-            kept = keep_counted(rows, words, found, verdicts, verdicts.shape[1], totals)
+            kept = keep_counted(rows, words, found, verdicts, verdicts.shape[1], worker.totals)
             cursor[REJECTED] += found - kept
             found = kept
         if functions[3] != 0:

@@ -131,15 +131,16 @@ def _written_back(ascending, bucket, low, rest, ids, count):
 
 
 @Loop
-def from_buckets(room, places, ends, begin, end, low, rest, sorting, ids):
-    """Writes the distinct ids of some buckets into `ids`, in ascending order. Returns how many there are.
+def from_buckets(slices, begin, end, low, rest, sorting, ids):
+    """Writes the distinct ids of the buckets `begin` to `end - 1` into `ids`, in ascending order. Returns the number.
 
-    Ids were distributed to the buckets in slices (see `Buckets`). `places` has the position in `room` where the buckets
-    of each slice begin. Each row of `ends` has the ends of the buckets of one slice. `sorting` has three arrays. The
-    first two have the entry type of `room`. Each of the two has room for all ids of the largest bucket, whatever slice
-    they come from. The third has `1 << DIGIT` counters.
+    Ids were distributed to the buckets in slices (see `Buckets`). `slices` has three arrays: the keys of the ids,
+    the position there where the buckets of each slice begin, and a row for each slice with the ends of its buckets.
+    `sorting` also has three arrays. The first two have the entry type of the keys. Each of the two has room for all
+    ids of the largest bucket, whatever slice they come from. The third has `1 << DIGIT` counters.
     """
     here, there, counts = sorting
+    room, places, ends = slices
     count = 0
     for bucket in range(begin, end):
         size = 0

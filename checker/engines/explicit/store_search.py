@@ -28,7 +28,6 @@ from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.llvm_orbits import Orbits, distinct
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, GREATEST, LEAST
 from isrcheck.checker.results.exploration import Exploration, Limits, OrbitCounts, Progress, Report
-from isrcheck.model.semantics.transition_system import TransitionSystem
 
 BATCHES_EACH: Final = 16
 """Two or more workers are used in a level only if it has at least this many batches for each of them."""
@@ -48,7 +47,6 @@ class Search(Levelwise):
 
     def __init__(
         self,
-        system: TransitionSystem,
         kernel: Kernel,
         store: Stored,
         limits: Limits,
@@ -57,7 +55,7 @@ class Search(Levelwise):
         workers: int = 1,
         orbits: Orbits | None = None,
     ) -> None:
-        self.store, self.orbits = store, orbits
+        self.store, self.orbits, system = store, orbits, kernel.system
         self._report, self._began = report, began
         levels = NativeLevels(system, kernel, store)
         if orbits is not None:

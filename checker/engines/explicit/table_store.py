@@ -12,14 +12,14 @@ from __future__ import annotations
 import ctypes
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from isrcheck.checker.engines.explicit import search_loops
 from isrcheck.checker.engines.explicit.compressed_ids import Each, Stored, one_by_one
 from isrcheck.checker.engines.explicit.memory_account import LINE, Account, OutOfMemory
+from isrcheck.checker.engines.explicit.search_loops import FreeChunks
 from isrcheck.checker.kernel.layout import Integers, Layout, Words
 
 if TYPE_CHECKING:
@@ -80,6 +80,11 @@ class Queue:
         self._add(workers)
 
     @property
+    def room(self) -> FreeChunks:
+        """The present chunks for ids of new states, for loops."""
+        return FreeChunks(self.free, self.filled, self.shared)
+
+    @property
     def fresh(self) -> int:
         """The number of ids of new states, which come after the last whole level."""
         return int(self.filled.sum())
@@ -125,9 +130,12 @@ class Queue:
         self.filled = np.concatenate([self.filled, np.zeros(len(more), dtype=np.uint64)])
 
 
-@dataclass(frozen=True)
-class Work:
-    """Ids in chunks, taken in batches of `1 << bits` ids. The chunks before chunk c have `starts[c]` batches."""
+class Work(NamedTuple):
+    """Ids in chunks, taken in batches of `1 << bits` ids.
+
+    `chunks` has the addresses of the chunks, and `counts` the number of ids in each of them. The chunks before chunk
+    c have `starts[c]` batches.
+    """
 
     chunks: Words
     counts: Integers
@@ -187,9 +195,8 @@ class Store(Stored):
         rows = np.array(rows, dtype=np.uint64, order="C")  # a copy, because new rows are moved to the front
         self._cursor[search_loops.INSERTED] = self._cursor[search_loops.NEW] = 0
         while not search_loops.insert(
-            np.uint64(rows.ctypes.data), self.words, self.half, self.pairs, self.dictionaries.columns,
-            self.dictionaries.pages, self.partitions, np.uint64(self.depth + 1), len(rows), self.queue.free,
-            self.queue.filled, self.queue.shared, self._cursor, *self._own,
+            np.uint64(rows.ctypes.data), len(rows), self.codec, self.partitions, np.uint64(self.depth + 1),
+            self.queue.room, self._cursor, self._own,
         ):  # fmt: skip
             self.make_room()
 
@@ -242,7 +249,7 @@ class Store(Stored):
 
         `ids` has the ids of these states, level by level. `ends` has the position in `ids` where each level ends.
         """
-        levels, scratch = (np.uint64(first), np.uint64(last)), self._own[0]
+        levels, scratch = (np.uint64(first), np.uint64(last)), self._own.scratch
         counts = np.zeros(last - first + 1, dtype=np.int64)
         search_loops.counted(self.partitions, some.start, some.stop, levels, scratch, counts)
         ends: Integers = np.cumsum(counts)
@@ -355,15 +362,14 @@ class Places:
         self._store = store
         self._stride = max(search_loops.slots(store.partitions, p) for p in range(PARTITIONS))
         self.size = PARTITIONS * self._stride
-        self._scratch, self._memo = store.arrays()
+        self._own = store.arrays()
 
     def find(self, states: Words) -> tuple[Integers, Words]:
         """The number and the id of each state. A state outside the store has the number -1 and a useless id."""
         store, states = self._store, np.ascontiguousarray(states)
         found, ids = np.empty(len(states), dtype=np.int64), np.empty(len(states), dtype=np.uint64)
         search_loops.places_of(
-            np.uint64(states.ctypes.data), store.words, store.half, store.pairs, store.dictionaries.columns,
-            store.dictionaries.pages, store.partitions, self._stride, self._scratch, self._memo, found, ids,
+            np.uint64(states.ctypes.data), store.codec, store.partitions, self._stride, self._own, found, ids
         )  # fmt: skip
         return found, ids
 

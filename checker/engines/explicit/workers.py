@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Final, TypeVar
 import numpy as np
 
 from isrcheck.checker.engines.explicit import search_loops
+from isrcheck.checker.engines.explicit.search_loops import CodecArrays, WorkerArrays
 from isrcheck.checker.kernel.compiled import ROOM, Kernel
-from isrcheck.checker.kernel.layout import Words
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -44,14 +44,11 @@ class Worker:
     `own` has the arrays that the store needs for each worker.
     """
 
-    def __init__(self, kernel: Kernel, own: tuple[Words, Words]) -> None:
+    def __init__(self, kernel: Kernel, own: CodecArrays) -> None:
         rows = room(kernel.transitions)
-        shapes = (
-            (1 << batch_bits(kernel.transitions), kernel.words),
-            (rows, kernel.words),
-            (rows, kernel.verdicts.words),
-        )
-        self.buffers, self.own = tuple(np.empty(shape, dtype=np.uint64) for shape in shapes), own
+        self.states = np.empty((1 << batch_bits(kernel.transitions), kernel.words), dtype=np.uint64)
+        self.rows = np.empty((rows, kernel.words), dtype=np.uint64)
+        self.verdicts, self.own = np.empty((rows, kernel.verdicts.words), dtype=np.uint64), own
         self._kernel = kernel
         self.begin()
 
@@ -64,8 +61,15 @@ class Worker:
         self.cursor[[search_loops.CHUNK, search_loops.HELD]] = -1
 
     @property
+    def arrays(self) -> WorkerArrays:
+        """The present arrays, for loops."""
+        return WorkerArrays(
+            self.cursor, self.states, self.rows, self.verdicts, self.own, self.tally, self.totals, self.weight
+        )
+
+    @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self.buffers, *self.own))
+        return sum(array.nbytes for array in (self.states, self.rows, self.verdicts, *self.own))
 
 
 class Team:

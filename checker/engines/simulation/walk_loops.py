@@ -12,12 +12,13 @@ invariant (`checker/kernel/verdict_bits.py`). The *wanted* bits are those that e
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from isrcheck.checker.kernel.intrinsics import call_batch, call_expand, call_failures
 from isrcheck.checker.kernel.jit import Loop
+from isrcheck.checker.kernel.layout import Integers, Words
 
 GOLDEN: Final = 0x9E3779B97F4A7C15
 OUTSIDE_BIT: Final = 2
@@ -51,6 +52,69 @@ constraints."""
 
 FAILURES: Final = 2
 """The position of the number of failing instances in the kernel's tally (`checker/kernel/verdict_bits.py`)."""
+
+
+class InitialStates(NamedTuple):
+    """The seed, and the initial states inside the constraints with their verdicts and their hashes."""
+
+    seed: int
+    rows: Words
+    bits: Words
+    hashes: Words
+
+
+class WalkInput(NamedTuple):
+    """What all walks have in common (`walks.Start`).
+
+    `functions` has the addresses of the kernel functions `expand`, `failures`, `evaluate` and `hashes`, in this order.
+    """
+
+    functions: Integers
+    constrained: bool
+    wanted: Words
+    depth: int
+    initial: InitialStates
+
+
+class Lanes(NamedTuple):
+    """For each lane: its state, the verdict bits that its walk has met, and the key and the number of the walk.
+
+    `positions` has the position in the walk.
+    """
+
+    states: Words
+    met: Words
+    keys: Words
+    walks: Integers
+    positions: Integers
+
+
+class Slots(NamedTuple):
+    """The lanes, and arrays with an entry for each lane that one step computes.
+
+    `verdicts` and `hashes` belong to the present states. `degrees` and `chosen` are the number of successors and the
+    row of the chosen one (`choose`, which also uses `left`). `ending` is the reason why the walk ends (`note`).
+    """
+
+    lanes: Lanes
+    verdicts: Words
+    hashes: Words
+    degrees: Integers
+    left: Integers
+    chosen: Integers
+    ending: Integers
+
+
+class Successors(NamedTuple):
+    """The successors of the present states of all lanes: for each, its lane, its transition and, if the system has
+    constraints, its verdict. Also the lanes and the transitions of failing instances."""
+
+    rows: Words
+    sources: Integers
+    transitions: Integers
+    verdicts: Words
+    failing: Integers
+    failing_transitions: Integers
 
 
 @Loop
@@ -104,47 +168,48 @@ def saw(first, verdicts, wanted, position, walk):
 
 
 @Loop
-def begin(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, slot):
-    """Gives a slot the next walk of the chunk. Returns False if no walk is left."""
+def begin(initial, lanes, cursor, registers, slot):
+    """Gives a lane the next walk of the chunk. Returns False if no walk is left."""
     if cursor[NEXT] >= cursor[END]:
         return False
-    walk = cursor[NEXT]
+    walk, key = cursor[NEXT], key_of(initial.seed, cursor[NEXT])
     cursor[NEXT] += 1
-    walks[slot], positions[slot], keys[slot] = walk, 1, key_of(seed, walk)
-    start = draw(keys[slot], 0, len(initial))
-    for j in range(states.shape[1]):
-        states[slot, j] = initial[start, j]
-    for j in range(seen.shape[1]):
-        seen[slot, j] = initial_bits[start, j]
-    fingerprint(registers, initial_hashes[start])
+    lanes.walks[slot], lanes.positions[slot], lanes.keys[slot] = walk, 1, key
+    row = draw(key, 0, len(initial.rows))
+    for j in range(lanes.states.shape[1]):
+        lanes.states[slot, j] = initial.rows[row, j]
+    for j in range(lanes.met.shape[1]):
+        lanes.met[slot, j] = initial.bits[row, j]
+    fingerprint(registers, initial.hashes[row])
     cursor[STATES] += 1
     return True
 
 
 @Loop
-def fill(cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers):
+def fill(initial, lanes, cursor, registers):
     """Starts the first walks of a chunk."""
     slot = 0
-    while slot < len(walks) and begin(
-        cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, slot
-    ):
+    while slot < len(lanes.walks) and begin(initial, lanes, cursor, registers, slot):
         slot += 1
     cursor[SLOTS] = slot
 
 
 @Loop
-def choose(found, sources, verdicts, constrained, slots, keys, positions, degrees, left, chosen):
-    """Draws one successor inside the constraints for each slot.
+def choose(found, successors, constrained, count, slots):
+    """Draws one of the `found` successors inside the constraints for each of the `count` lanes.
 
     Sets the slot's entry in `chosen` to the row of this successor, or to -1 if no successor is inside the constraints.
     """
-    for i in range(slots):
+    sources, verdicts = successors.sources, successors.verdicts
+    keys, positions = slots.lanes.keys, slots.lanes.positions
+    degrees, left, chosen = slots.degrees, slots.left, slots.chosen
+    for i in range(count):
         degrees[i], left[i], chosen[i] = 0, 0, -1
     for k in range(found):
         degrees[sources[k]] += 1
         if not (constrained and verdicts[k, 0] & np.uint64(OUTSIDE_BIT)):
             left[sources[k]] += 1
-    for i in range(slots):
+    for i in range(count):
         left[i] = draw(keys[i], positions[i], left[i]) if left[i] else -1
     for k in range(found):
         if constrained and verdicts[k, 0] & np.uint64(OUTSIDE_BIT):
@@ -166,9 +231,10 @@ def look_outside(found, sources, verdicts, wanted, walks, positions, first, curs
 
 
 @Loop
-def note_failing(function, states, slots, sources, transitions, walks, positions, first, place):
+def note_failing(function, count, slots, sources, transitions, first, place):
     """Records the first state in which an instance is undefined."""
-    found = call_failures(function, states.ctypes.data, slots, sources.ctypes.data, transitions.ctypes.data)
+    states, walks, positions = slots.lanes.states, slots.lanes.walks, slots.lanes.positions
+    found = call_failures(function, states.ctypes.data, count, sources.ctypes.data, transitions.ctypes.data)
     for k in range(found):
         code = (positions[sources[k]] << WALK_BITS) | walks[sources[k]]
         if code < first[place]:
@@ -176,18 +242,18 @@ def note_failing(function, states, slots, sources, transitions, walks, positions
 
 
 @Loop
-def note_stuck(slots, degrees, walks, positions, first, place):
+def note_stuck(count, degrees, walks, positions, first, place):
     """Records the first state in which no instance is enabled."""
-    for i in range(slots):
+    for i in range(count):
         code = (positions[i] << WALK_BITS) | walks[i]
         if degrees[i] == 0 and code < first[place]:
             first[place] = code
 
 
 @Loop
-def move(slots, chosen, successors, transitions, states, positions, taken):
-    """Moves every slot to its chosen successor."""
-    for i in range(slots):
+def move(count, chosen, successors, transitions, states, positions, taken):
+    """Moves every lane to its chosen successor."""
+    for i in range(count):
         k = chosen[i]
         if k >= 0:
             for j in range(states.shape[1]):
@@ -197,62 +263,59 @@ def move(slots, chosen, successors, transitions, states, positions, taken):
 
 
 @Loop
-def note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, seen, registers, first, ending):
-    """Records the new state of each slot.
+def note(start, slots, seen):
+    """Records the new state of each lane.
 
     Sets the slot's entry in `ending` to the reason why its walk ends, or to -1 if the walk continues.
     """
+    cursor, registers, first = seen.cursor, seen.registers, seen.first
+    walks, positions, met = slots.lanes.walks, slots.lanes.positions, slots.lanes.met
+    chosen, ending, verdicts = slots.chosen, slots.ending, slots.verdicts
     for i in range(cursor[SLOTS]):
         ending[i] = -1
         if chosen[i] < 0:
-            ending[i] = FENCED if degrees[i] else STUCK
+            ending[i] = FENCED if slots.degrees[i] else STUCK
             continue
         cursor[STATES] += 1
-        fingerprint(registers, hashes[i])
-        for j in range(seen.shape[1]):
-            seen[i, j] |= verdicts[i, j]
-        if saw(first, verdicts[i], wanted, positions[i], walks[i]):
+        fingerprint(registers, slots.hashes[i])
+        for j in range(met.shape[1]):
+            met[i, j] |= verdicts[i, j]
+        if saw(first, verdicts[i], start.wanted, positions[i], walks[i]):
             ending[i] = WRONG
-        elif positions[i] >= depth:
+        elif positions[i] >= start.depth:
             ending[i] = AT_DEPTH
 
 
 @Loop
-def settle(
-    cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers,
-    ending, lengths, ends, reached,
-):  # fmt: skip
-    """Counts the walks that ended. Gives their slots the next walks, or closes the slots if no walk is left."""
+def settle(start, slots, seen):
+    """Counts the walks that ended. Gives their lanes the next walks, or closes the lanes if no walk is left."""
+    cursor, reached, lanes, ending = seen.cursor, seen.reached, slots.lanes, slots.ending
+    states, met, walks, positions, keys = lanes.states, lanes.met, lanes.walks, lanes.positions, lanes.keys
     for i in range(cursor[SLOTS] - 1, -1, -1):
         if ending[i] < 0:
             continue
-        lengths[positions[i]] += 1
-        ends[ending[i]] += 1
+        seen.lengths[positions[i]] += 1
+        seen.ends[ending[i]] += 1
         for b in range(len(reached)):
-            if (seen[i, b >> 6] >> np.uint64(b & 63)) & np.uint64(1):
+            if (met[i, b >> 6] >> np.uint64(b & 63)) & np.uint64(1):
                 reached[b] += 1
-        if not begin(
-            cursor, seed, initial, initial_bits, initial_hashes, states, walks, positions, keys, seen, registers, i
-        ):
+        if not begin(start.initial, lanes, cursor, seen.registers, i):
             last = cursor[SLOTS] - 1
             cursor[SLOTS] = last
             walks[i], positions[i], keys[i] = walks[last], positions[last], keys[last]
             for j in range(states.shape[1]):
                 states[i, j] = states[last, j]
-            for j in range(seen.shape[1]):
-                seen[i, j] = seen[last, j]
+            for j in range(met.shape[1]):
+                met[i, j] = met[last, j]
 
 
 @Loop
-def advance(functions, constrained, wanted, depth, seed, initial, slots, buffers, seen, steps):
-    """Takes up to `steps` steps in all slots.
-
-    `functions` has the addresses of the kernel functions `expand`, `failures`, `evaluate` and `hashes`, in this order.
-    """
-    rows, bits, row_hashes = initial
-    states, verdicts, met, hashes, keys, walks, positions, degrees, left, chosen, ending = slots
-    successors, sources, transitions, beside, failing, failing_transitions = buffers
-    cursor, taken, tally, lengths, ends, reached, first, registers = seen
+def advance(start, slots, successors, seen, steps):
+    """Takes up to `steps` steps in all lanes."""
+    functions, wanted, constrained = start.functions, start.wanted, start.constrained
+    states, walks, positions = slots.lanes.states, slots.lanes.walks, slots.lanes.positions
+    rows, sources, transitions = successors.rows, successors.sources, successors.transitions
+    cursor, tally, first = seen.cursor, seen.tally, seen.first
     stuck_place = len(first) - 2
     for _ in range(steps):
         count = cursor[SLOTS]
@@ -260,23 +323,19 @@ def advance(functions, constrained, wanted, depth, seed, initial, slots, buffers
             return
         failures = tally[FAILURES]
         found = call_expand(
-            functions[0], states.ctypes.data, count, successors.ctypes.data, sources.ctypes.data,
-            transitions.ctypes.data, tally.ctypes.data,
+            functions[0], states.ctypes.data, count, rows.ctypes.data, sources.ctypes.data, transitions.ctypes.data,
+            tally.ctypes.data,
         )  # fmt: skip
         if tally[FAILURES] != failures:
-            note_failing(
-                functions[1], states, count, failing, failing_transitions, walks, positions, first, stuck_place + 1
-            )
+            failing, which = successors.failing, successors.failing_transitions
+            note_failing(functions[1], count, slots, failing, which, first, stuck_place + 1)
         if constrained:
-            call_batch(functions[2], successors.ctypes.data, found, beside.ctypes.data)
-            look_outside(found, sources, beside, wanted, walks, positions, first, cursor)
-        choose(found, sources, beside, constrained, count, keys, positions, degrees, left, chosen)
-        note_stuck(count, degrees, walks, positions, first, stuck_place)
-        move(count, chosen, successors, transitions, states, positions, taken)
-        call_batch(functions[2], states.ctypes.data, count, verdicts.ctypes.data)
-        call_batch(functions[3], states.ctypes.data, count, hashes.ctypes.data)
-        note(cursor, chosen, degrees, hashes, verdicts, wanted, depth, walks, positions, met, registers, first, ending)
-        settle(
-            cursor, seed, rows, bits, row_hashes, states, walks, positions, keys, met, registers, ending, lengths,
-            ends, reached,
-        )  # fmt: skip
+            call_batch(functions[2], rows.ctypes.data, found, successors.verdicts.ctypes.data)
+            look_outside(found, sources, successors.verdicts, wanted, walks, positions, first, cursor)
+        choose(found, successors, constrained, count, slots)
+        note_stuck(count, slots.degrees, walks, positions, first, stuck_place)
+        move(count, slots.chosen, rows, transitions, states, positions, seen.taken)
+        call_batch(functions[2], states.ctypes.data, count, slots.verdicts.ctypes.data)
+        call_batch(functions[3], states.ctypes.data, count, slots.hashes.ctypes.data)
+        note(start, slots, seen)
+        settle(start, slots, seen)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from isrcheck.checker.engines.simulation import walk_loops
+from isrcheck.checker.engines.simulation.walk_loops import InitialStates, Lanes, Slots, Successors, WalkInput
 from isrcheck.checker.kernel.compiled import ROOM, Kernel
 from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, FAILED, GREATEST, LEAST, OUTSIDE
@@ -43,7 +43,9 @@ class Start:
         self.wanted = mask(kernel.verdicts.words, [FAILED, *kernel.verdicts.invariants.values()])
         self.constrained = bool(system.constraints)
         names = ("expand", "failures", "evaluate", "hashes")
-        self.functions = np.array([kernel.code.addresses[name] for name in names], dtype=np.int64)
+        functions = np.array([kernel.code.addresses[name] for name in names], dtype=np.int64)
+        initial = InitialStates(seed, self.rows, self.bits, self.hashes)
+        self.for_loops = WalkInput(functions, self.constrained, self.wanted, depth, initial)
         self.stuck, self.failing = 64 * kernel.verdicts.words, 64 * kernel.verdicts.words + 1
 
     @property
@@ -60,8 +62,7 @@ def mask(words: int, bits: Iterable[int]) -> Words:
     return found
 
 
-@dataclass
-class Seen:
+class Seen(NamedTuple):
     """The observations of walks: sums, minima and maxima. So threads may add their observations in any order.
 
     `taken` counts the steps by transition. `tally` has the counts that the kernel's `expand` updates
@@ -127,25 +128,23 @@ class Walker:
         self.seen = Seen.nothing(start)
         room, words, verdict_words = size * kernel.transitions + ROOM, kernel.words, kernel.verdicts.words
         failing = room if any(t.failure is not FALSE for t in start.system.transitions) else 1
-        self.successors = np.empty((room, words), dtype=np.uint64)
-        self.sources, self.transitions = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-        beside = np.empty((room if start.constrained else 1, verdict_words), dtype=np.uint64)
-        failures = np.empty(failing, dtype=np.int64), np.empty(failing, dtype=np.int64)
-        self._buffers = (self.successors, self.sources, self.transitions, beside, *failures)
-        self.states = np.zeros((size, words), dtype=np.uint64)
-        verdicts, self._met = (np.zeros((size, verdict_words), dtype=np.uint64) for _ in range(2))
-        hashes, self._keys = (np.zeros(size, dtype=np.uint64) for _ in range(2))
-        self._walks, self._positions, degrees, left, self._chosen, ending = (
-            np.zeros(size, dtype=np.int64) for _ in range(6)
+        self.successors = Successors(
+            rows=np.empty((room, words), dtype=np.uint64),
+            sources=np.empty(room, dtype=np.int64),
+            transitions=np.empty(room, dtype=np.int64),
+            verdicts=np.empty((room if start.constrained else 1, verdict_words), dtype=np.uint64),
+            failing=np.empty(failing, dtype=np.int64),
+            failing_transitions=np.empty(failing, dtype=np.int64),
         )
-        self._slots = (
-            self.states, verdicts, self._met, hashes, self._keys, self._walks, self._positions, degrees, left,
-            self._chosen, ending,
-        )  # fmt: skip
+        verdicts, met = (np.zeros((size, verdict_words), dtype=np.uint64) for _ in range(2))
+        hashes, keys = (np.zeros(size, dtype=np.uint64) for _ in range(2))
+        walks, positions, degrees, left, chosen, ending = (np.zeros(size, dtype=np.int64) for _ in range(6))
+        self.lanes = Lanes(np.zeros((size, words), dtype=np.uint64), met, keys, walks, positions)
+        self.slots = Slots(self.lanes, verdicts, hashes, degrees, left, chosen, ending)
 
     @property
     def nbytes(self) -> int:
-        return sum(array.nbytes for array in (*self._buffers, *self._slots))
+        return sum(array.nbytes for array in (*self.successors, *self.lanes, *self.slots[1:]))
 
     def chunk(self, first: int, last: int, stop: Callable[[], bool]) -> None:
         """Takes the walks `first` to `last - 1`. When `stop` returns True, walks are left unfinished."""
@@ -156,21 +155,12 @@ class Walker:
         cursor[: walk_loops.END + 1] = 0
 
     def _begin(self, first: int, last: int) -> None:
-        cursor, start = self.seen.cursor, self.start
+        cursor = self.seen.cursor
         cursor[walk_loops.NEXT], cursor[walk_loops.END] = first, last
-        walk_loops.fill(
-            cursor, start.seed, start.rows, start.bits, start.hashes, self.states, self._walks, self._positions,
-            self._keys, self._met, self.seen.registers,
-        )  # fmt: skip
+        walk_loops.fill(self.start.for_loops.initial, self.lanes, cursor, self.seen.registers)
 
     def _advance(self, steps: int) -> None:
-        start, seen = self.start, self.seen
-        walk_loops.advance(
-            start.functions, start.constrained, start.wanted, start.depth, start.seed,
-            (start.rows, start.bits, start.hashes), self._slots, self._buffers,
-            (seen.cursor, seen.taken, seen.tally, seen.lengths, seen.ends, seen.reached, seen.first, seen.registers),
-            steps,
-        )  # fmt: skip
+        walk_loops.advance(self.start.for_loops, self.slots, self.successors, self.seen, steps)
 
     def again(self, code: int, wrong: Callable[[Words], Flags] | None) -> Path:
         """Replays a walk, and returns the path to an observation. `code` is the observation's entry in `Seen.first`.
@@ -181,11 +171,12 @@ class Walker:
         """
         walk, length = code & (1 << walk_loops.WALK_BITS) - 1, code >> walk_loops.WALK_BITS
         self._begin(walk, walk + 1)
-        first, instances = self.states[:1].copy(), []
-        while self._positions[0] < length - (wrong is not None):
+        lanes = self.lanes
+        first, instances = lanes.states[:1].copy(), []
+        while lanes.positions[0] < length - (wrong is not None):
             self._advance(1)
-            instances.append(int(self.transitions[self._chosen[0]]))
+            instances.append(int(self.successors.transitions[self.slots.chosen[0]]))
         if wrong is not None:
-            successors, _, transitions, _ = self.start.kernel.expand(self.states[:1])
+            successors, _, transitions, _ = self.start.kernel.expand(lanes.states[:1])
             instances.append(int(transitions[wrong(successors)].min()))
         return Path(tuple(self.start.kernel.layout.unpack(first)[0].tolist()), tuple(instances), canonical=False)

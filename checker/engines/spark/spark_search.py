@@ -136,7 +136,7 @@ def search(
     compiled = time.perf_counter()
     dataset = _dataset(header_of(system, kernel, model, cluster.transitions), cluster, spark, leaving)
     leaving.callback(dataset.close)
-    run = Search(system, kernel, dataset, spark, cluster, limits, report, began)
+    run = Search(kernel, dataset, spark, cluster, limits, report, began)
     answer = run.explore(keep_going, deadlock)
     searched = time.perf_counter() - compiled - spark.seconds
     answer.seconds = {
@@ -164,9 +164,10 @@ class Search:
     """A search that fills a dataset. Levels that the dataset already has are not built again."""
 
     def __init__(
-        self, system: TransitionSystem, kernel: Kernel, dataset: Dataset, spark: Spark, cluster: Cluster,
-        limits: Limits, report: Report | None, began: float,
+        self, kernel: Kernel, dataset: Dataset, spark: Spark, cluster: Cluster, limits: Limits,
+        report: Report | None, began: float,
     ) -> None:  # fmt: skip
+        system = kernel.system
         self.system, self.kernel, self.dataset, self.spark, self.cluster = system, kernel, dataset, spark, cluster
         self.limits, self._report, self._began = limits, report, began
         self.history: list[Level] = []

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import z3
@@ -53,6 +54,22 @@ STAGES: Final = 3
 Goal = Callable[[], tuple[Term, Definitions]]
 Pool = dict[str, dict[Term, None]]
 """The numbers of each kind, as the keys of a dictionary: each once, in the order in which they were added."""
+
+
+@dataclass(frozen=True)
+class _Situation:
+    """What the goals of an obligation are about: the initial state, a step of an action, or any state.
+
+    `after` is the state that the goals are about. `conditions` hold in the situation. `definitions` are those of the
+    step or of the initial state. `own` has the numbers of the action's parameters.
+    """
+
+    label: str
+    action: str
+    after: Sequence[Term]
+    conditions: Sequence[Term] = ()
+    definitions: Definitions = field(default_factory=Definitions.none)
+    own: Pool = field(default_factory=dict)
 
 
 class Unbounded:
@@ -132,7 +149,9 @@ class Unbounded:
     def _start(self) -> Obligation:
         state, definitions = initial(self.free, self.layout)
         goals = {name: (lambda name=name: self._goal(name, state)) for name in [*self.lemmas, DOMAINS]}
-        return self._obligation("initial state", START, state, [], definitions, goals, {}, assumes=False)
+        return self._obligation(
+            _Situation("initial state", START, state, definitions=definitions), goals, assumes=False
+        )
 
     def _step(self, relation: Relation) -> Obligation:
         conditions = [*relation.inside, z3.simplify(z3.Or(relation.guard, relation.failure))]
@@ -140,50 +159,44 @@ class Unbounded:
         own: Pool = {}
         for number, of in relation.parameters:
             own.setdefault(of, {})[number] = None
-        label, action = relation.label, relation.action
-        return self._obligation(label, action, relation.after, conditions, relation.definitions, goals, own)
+        label, action, definitions = relation.label, relation.action, relation.definitions
+        return self._obligation(_Situation(label, action, relation.after, conditions, definitions, own), goals)
 
     def _aim(self, targets: dict[str, Statement]) -> Obligation:
         goals = {name: (lambda t=target: self.goal(t, self.before)) for name, target in targets.items()}
-        return self._obligation(TARGET, TARGET, self.before, [], Definitions.none(), goals, {})
+        return self._obligation(_Situation(TARGET, TARGET, self.before), goals)
 
-    def _obligation(
-        self,
-        label: str,
-        action: str,
-        after: Sequence[Term],
-        conditions: list[Term],
-        definitions: Definitions,
-        goals: Mapping[str, Goal],
-        own: Pool,
-        assumes: bool = True,
-    ) -> Obligation:
+    def _obligation(self, about: _Situation, goals: Mapping[str, Goal], assumes: bool = True) -> Obligation:
         """Makes an obligation. Each of its stages has a pool of numbers (see `_pool`).
 
         If `assumes` is true, each stage assumes for the numbers in its pool that the lemmas hold, and that the values
-        of leaves lie in their domains. `after` is the state that the goals are about. `own` has the numbers of the
-        action's parameters. `definitions` are the definitions of the step or of the initial state.
+        of leaves lie in their domains.
         """
         read = Lazily(list(goals), lambda name: goals[name]())
         pools: dict[int, Pool] = {}
 
         def defined() -> Definitions:
             found = Definitions.none()
-            for each in [definitions, *([self._witnesses] if assumes else []), *(read[name][1] for name in goals)]:
+            for each in [
+                about.definitions,
+                *([self._witnesses] if assumes else []),
+                *(read[name][1] for name in goals),
+            ]:
                 found.add(each)
             return found
 
         def lemmas(stage: int) -> dict[str, list[Term]]:
             known = defined()
             if stage not in pools:
-                pools[stage] = self._pool(stage, after, own, known)
+                pools[stage] = self._pool(stage, about.after, about.own, known)
             always = self._instances([*(self._domains if assumes else []), *known.conditions], pools[stage])
             if not assumes:
                 return {"": always}
             return {**{name: self._instances(of, pools[stage]) for name, of in self._lemmas.items()}, "": always}
 
         terms = Lazily(list(goals), lambda name: read[name][0])
-        return Obligation(label, action, (*self.known, *conditions), lemmas, terms, STAGES if assumes else 1)
+        conditions = (*self.known, *about.conditions)
+        return Obligation(about.label, about.action, conditions, lemmas, terms, STAGES if assumes else 1)
 
     def _after(self, name: str, relation: Relation) -> tuple[Term, Definitions]:
         if name == MEANING:

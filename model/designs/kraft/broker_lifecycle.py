@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.partition import Partition
+from isrcheck.model.designs.kraft.partition_change_builder import ChangeOptions
 from isrcheck.model.designs.kraft.replication_control import somebody_or_nobody
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_end
@@ -222,7 +223,7 @@ class BrokerLifecycle(Partition):
             unclean = when(leaves, {b}, set())
             s.require(when(leaves, True, state.leader == leader))
             isr = when(leaves, state.isr - {b}, state.isr)
-            change = self.build(s, p, isr, leader, s.live, unclean, elects=leaves)
+            change = self.build(s, p, isr, leader, s.live, leaves, ChangeOptions(stopped_uncleanly=unclean))
             changes[p] = self.only_where(s, p, leaves, change)
         if "stopped_uncleanly" in self.domains:
             s.stopped_uncleanly = s.stopped_uncleanly - {b}

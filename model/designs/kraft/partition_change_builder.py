@@ -31,6 +31,19 @@ class Change(NamedTuple):
     changed: Any
 
 
+class ChangeOptions(NamedTuple):
+    """Further input of a change. By default, nobody stopped uncleanly, and the assignment stays.
+
+    `unclean` says whether any replica may be elected; if it is None, the configuration decides. The last known leader
+    is elected only if `knows_last_leader` is true.
+    """
+
+    stopped_uncleanly: Any = None
+    assignment: Assignment | None = None
+    unclean: bool | None = None
+    knows_last_leader: bool = True
+
+
 class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, MetadataLog, ConfigurationControl):
     """Elections, eligible leader replicas, the last known leader."""
 
@@ -110,22 +123,14 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         return found & active.has(x) if self.last_known_leader == "must-live" else found
 
     def is_elected(
-        self,
-        s: KraftState,
-        p: int,
-        leader: Any,
-        isr: Any,
-        elr: Any,
-        active: Any,
-        assigned: Assignment | None,
-        unclean: bool,
-        knows_last_leader: bool = True,
+        self, s: KraftState, p: int, leader: Any, isr: Any, elr: Any, active: Any, options: ChangeOptions
     ) -> Any:
         """electAnyLeader: whether `leader` (a broker or nobody) leads after a change.
 
         The candidates are, in this order: the present leader if it is valid; the valid replicas; the last known leader;
         any active replica, if elections may be unclean; nobody.
         """
+        assigned = options.assignment
         replicas = {x: True if assigned is None else assigned.replicas.has(x) for x in self.brokers}
 
         def first(able: dict[Any, Any]) -> Any:
@@ -139,10 +144,10 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         valid = {x: self.is_valid(s, p, x, isr, elr, active) for x in self.brokers}
         last = {x: self.is_last_known(s, p, x, isr, elr, active) for x in self.brokers}
         present = {x: (s.state[p].leader == x) & valid[x] for x in self.brokers}
-        if not knows_last_leader:
+        if not options.knows_last_leader:
             last = dict.fromkeys(self.brokers, False)
         stages = [present, {x: valid[x] & replicas[x] for x in self.brokers}, last]
-        if unclean:
+        if self.unclean if options.unclean is None else options.unclean:
             stages.append({x: active.has(x) & replicas[x] for x in self.brokers})
         answer: Any = leader is none
         for i, able in reversed(list(enumerate(stages))):
@@ -191,11 +196,8 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         isr: Any,
         leader: Any,
         active: Any,
-        stopped_uncleanly: Any = None,
-        assignment: Assignment | None = None,
         elects: Any = True,
-        unclean: bool | None = None,
-        knows_last_leader: bool = True,
+        options: ChangeOptions = ChangeOptions(),
     ) -> Change:
         """build: the change that a new ISR or assignment causes. If `elects` holds, requires that `leader` is elected.
 
@@ -204,18 +206,16 @@ class PartitionChangeBuilder(ProducePurgatory, PartitionReassignmentReplicas, Me
         leader then leaves. Otherwise the ELR becomes empty. Without `elr`, the ISR never becomes empty (KAFKA-708).
 
         The leader epoch rises if the leader changes (also to nobody) or a replica is removed. The partition epoch rises
-        with every change. `unclean` says whether any replica may be elected; if it is None, the configuration decides.
-        The last known leader is elected only if `knows_last_leader` is true.
+        with every change.
         """
         state, active = s.state[p], self.acceptable(s, active)
-        isr, assigned = self.completed(isr, assignment or self.assignment_of(s, p))
+        isr, assigned = self.completed(isr, options.assignment or self.assignment_of(s, p))
         if not self.elr:
             isr = when(isr.is_empty, state.isr, isr)
-        elr = self.next_elr(s, p, isr, stopped_uncleanly)
+        elr = self.next_elr(s, p, isr, options.stopped_uncleanly)
         if assigned is not None and self.removed_replica == "leaves":
             elr = elr & assigned.replicas
-        may_be_unclean = self.unclean if unclean is None else unclean
-        elected = self.is_elected(s, p, leader, isr, elr, active, assigned, may_be_unclean, knows_last_leader)
+        elected = self.is_elected(s, p, leader, isr, elr, active, options._replace(assignment=assigned))
         s.require(when(elects, elected, True))
         alone = isr - isr if leader is none else (isr - isr) | {leader}
         outside = False if leader is none else ~isr.has(leader)

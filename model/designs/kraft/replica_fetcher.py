@@ -236,7 +236,6 @@ class ReplicaFetcher(Partition):
         offset: Any,
         where: Any = True,
         read: Any = None,
-        life: Any = None,
     ) -> Leading:
         """updateFollowerFetchState: a leader notes a fetch, and may ask for a larger ISR and raise its high watermark.
 
@@ -245,14 +244,20 @@ class ReplicaFetcher(Partition):
         a follower may join because of a log end that it had earlier. Returns the leader's state after the fetch.
         """
         x = self.leading(s, p, leader)
-        known, leaders_end = where, x.log.length
+        known, leaders_end, life = where, x.log.length, None
         if read is not None:
             known, leaders_end = when(read.stage == "orphan", False, where), read.leaders_end
+            life = read.broker_epoch if self.checks_former_life else None
         moved = known & (x.followers.ends[follower] != offset)
         new = self.after_fetch(s, x.followers, follower, offset, leaders_end, life)
         x = x._replace(followers=self.chosen_followers(known, new, x.followers))
         x = self.expanded(s, p, leader, x, follower, offset, where)
         return self.raised(leader, x, moved)
+
+    @property
+    def checks_former_life(self) -> bool:
+        """Whether a leader compares the broker epoch of a fetch that it notes later than it has read for it."""
+        return bool(self.restarts and self.former_life == "refused")
 
     def is_news(self, s: KraftState, p: int, follower: Any, leader: Any, read: dict[str, Any], x: Leading) -> Any:
         """Whether a fetch changes the follower or what the leader knows. The model leaves out all other fetches."""
@@ -342,11 +347,10 @@ class ReplicaFetcher(Partition):
         where: Any = self.leads(s, p, leader)
         if self.note_fetch == "apart-checked":
             where = where & (s.replica[p][leader].epoch == read.epoch)
-        life: Any = None
-        if self.restarts and self.former_life == "refused":
-            image, life = self.image_of(s, leader), read.broker_epoch
-            where = where & ~(image.live.has(follower) & (image.broker_epoch[follower] > life))
-        x = self.noted(s, p, leader, follower, read.offset, where, read, life)
+        if self.checks_former_life:
+            image = self.image_of(s, leader)
+            where = where & ~(image.live.has(follower) & (image.broker_epoch[follower] > read.broker_epoch))
+        x = self.noted(s, p, leader, follower, read.offset, where, read)
         s.unnoted[p][leader][follower] = self.nothing_read
         self.store(s, p, leader, x, where)
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from isrcheck.model.designs.kraft.alter_partition_manager import AlterPartitionManager
 from isrcheck.model.designs.kraft.metadata_log import MetadataLog
-from isrcheck.model.designs.kraft.partition_change_builder import Change, PartitionChangeBuilder
+from isrcheck.model.designs.kraft.partition_change_builder import Change, ChangeOptions, PartitionChangeBuilder
 from isrcheck.model.designs.kraft.replica import UNKNOWN
 from isrcheck.model.designs.kraft.state import KraftState
 from isrcheck.model.designs.kraft.unified_log import any_partition
@@ -200,8 +200,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         for x in self.brokers:
             eligible = state.isr.is_empty & s.elr[p].has(x) if self.elr else False
             s.require(~(eligible & s.live.has(x) & ~state.replicas.has(x)) if x in target else True)
-        assignment = self.reassigned(s, p, target)
-        change = self.build(s, p, state.isr, leader, s.live, assignment=assignment, unclean=False)
+        options = ChangeOptions(assignment=self.reassigned(s, p, target), unclean=False)
+        change = self.build(s, p, state.isr, leader, s.live, options=options)
         registration = {**change.registration, "version": state.version + 1}
         self.commit_change(s, {p: change._replace(registration=registration, changed=True)})
 
@@ -223,7 +223,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         """
         state, isr = s.state[p], self.reverted_isr(s, p, leader)
         s.require(~state.adding.is_empty | ~state.removing.is_empty, ~isr.is_empty)
-        self.commit_change(s, {p: self.build(s, p, isr, leader, s.live, assignment=self.reverted(s, p))})
+        options = ChangeOptions(assignment=self.reverted(s, p))
+        self.commit_change(s, {p: self.build(s, p, isr, leader, s.live, options=options)})
 
     def describe_cancel_partition_reassignment(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"an operator cancels the reassignment: {self.led_in_words(old, new, p)}"
@@ -250,7 +251,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
         """electLeader (UNCLEAN): if nobody leads, the controller elects a leader, if need be any active replica."""
         s.require(s.unclean_elections < self.unclean_elections, s.state[p].leader.is_none)
         s.unclean_elections += 1
-        self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live, unclean=True)})
+        options = ChangeOptions(unclean=True)
+        self.commit_change(s, {p: self.build(s, p, s.state[p].isr, leader, s.live, options=options)})
 
     def describe_elect_leader(self, old: Any, new: Any, p: int, leader: Any) -> str:
         return f"an operator asks for a leader, unclean if need be: {self.led_in_words(old, new, p)}"
@@ -297,7 +299,8 @@ class ReplicationControl(PartitionChangeBuilder, AlterPartitionManager, Metadata
             s.directory_assignments = when(anew, s.directory_assignments, s.directory_assignments + 1)
         s.require(anew | moves, self.runs(s, b), self.is_replica(s.state[p], b), s.replica[p][b].role != "none")
         keeps = self.assigned_directory == "keeps-elr"
-        change = self.build(s, p, s.state[p].isr, leader, s.live, unclean=False, knows_last_leader=keeps)
+        options = ChangeOptions(unclean=False, knows_last_leader=keeps)
+        change = self.build(s, p, s.state[p].isr, leader, s.live, options=options)
         if self.directory_failures:
             s.without_directory = s.without_directory - {b}
         registration = {**change.registration, "version": s.state[p].version + 1}
