@@ -244,11 +244,9 @@ class Brute:
         for x in graph.instances:
             promise = self.promise(x)
             for a, b in x.leads:
-                if a in x.roomless:
+                if a != b:
                     self.open[a].add(promise)
-                elif a != b:
-                    self.open[a].add(promise)
-                    if b in graph.counted:
+                    if a not in x.roomless and b in graph.counted:
                         self.raw[a].add(promise)
                         self.steps[a].append((x.action, promise, b))
                         self.labelled[a].append(((x.action, x.number), promise, b))

@@ -94,7 +94,8 @@ def test_a_lasso_in_what_was_explored_is_one_of_many() -> None:
 
 
 def test_what_must_happen_is_what_every_subset_says() -> None:
-    seen = set().union(*map(require_true, (*range(20), 30, 39, 48, 110)))
+    """In graphs 82, 135 and 168 a step that lacks room, but would change nothing, decides about an answer."""
+    seen = set().union(*map(require_true, (*range(20), 30, 39, 48, 82, 110, 135, 168)))
     for name in set(KINDS) - {"goes-on"}:
         wanted = {"goes round", "unfair", "excused"} | ({"stays"} if name != "settles" else set())
         assert {f"{name} {case}" for case in wanted} <= seen
