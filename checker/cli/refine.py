@@ -44,7 +44,11 @@ if TYPE_CHECKING:
 @output_options("refine")
 @limits_options
 @workers_option
-@click.option("--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached.")
+@click.option(
+    "--fail-on-vacuity",
+    is_flag=True,
+    help="Exit 10 if an action never fires, a goal is never reached or a property shows nothing.",
+)
 @fixed_version_option
 @click.option("--plain", is_flag=True, help="Show the trace as changes of variables, without its story.")
 @click.option("--quiet", is_flag=True, help="Print only the verdict and the changes that are not allowed; no progress.")

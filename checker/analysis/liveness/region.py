@@ -123,7 +123,8 @@ class Region:
     a constraint prevents.
 
     The steps from state v to states of the region lie at `begin[v]..begin[v + 1] - 1` of `target` and `label`, in the
-    order of labels. Steps that change nothing are left out.
+    order of labels. Steps that change nothing are left out. `left` says whether a step leaves the region for another
+    state that the search explores.
     """
 
     all: Numbers
@@ -134,6 +135,7 @@ class Region:
     begin: Narrow
     target: Narrow
     label: Narrow
+    left: bool
 
     @property
     def size(self) -> int:
