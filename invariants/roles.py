@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from isrcheck.model.designs.replicas import UNKNOWN
-from isrcheck.model.language import every, for_all, invariant, needs
+from isrcheck.model.language import UnknownName, every, for_all, invariant, needs
 
 
 @invariant
@@ -83,6 +83,9 @@ def who_has_a_role_knows_its_epoch(m: Any, s: Any) -> Any:
 @needs("replica", "state")  # "state" is not read: it selects the designs with an ISR
 def who_is_down_has_what_is_on_disk(m: Any, s: Any) -> Any:
     """The high watermark of a broker that is down is at most the one on its disk, because the one in memory is lost."""
+    if m.has_crashes and "checkpoint" not in m.domains:
+        what = f"a variable for the disk, which model {m.name()} lacks"
+        raise UnknownName(f"invariant who-is-down-has-what-is-on-disk is about {what}; leave it out")
     return for_all(
         lambda p, b: s.replica[p][b].high_watermark <= s.checkpoint[p][b],
         where=lambda p, b: ~m.is_up(s, b) if m.has_crashes else False,

@@ -17,7 +17,12 @@ from typing import Any
 
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.registry.loader import LoadedModel
-from isrcheck.checker.report.counterexample_text import evaluation_text, property_violation_text, violations_text
+from isrcheck.checker.report.counterexample_text import (
+    evaluation_text,
+    property_text,
+    property_violation_text,
+    violations_text,
+)
 from isrcheck.checker.report.result_text import verdict_line
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import InvariantResult, Result
@@ -51,6 +56,7 @@ def assert_holds(
 ) -> Result:
     """Explores all states, and fails unless all checked invariants and properties hold.
 
+    Also fails if every behaviour that a property is about is excused for want of room (docs/explanation/liveness.md).
     With `deadlock`, also fails if there is a deadlock. The arguments are those of `check`.
 
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
@@ -63,6 +69,9 @@ def assert_holds(
     result = check(model, settings, invariants=invariants, workers=workers, **asked)
     if result.verdict != "holds":
         raise NotAsAsserted(result_in_words(result), result)
+    excused = [f"{name} {property_text(outcome)}" for name, outcome in result.liveness.items() if outcome.only_excused]
+    if excused:
+        raise NotAsAsserted("\n".join([*excused, result_in_words(result)]), result)
     return result
 
 

@@ -170,7 +170,8 @@ def check(
                 asking = time.perf_counter()
                 from isrcheck.checker.analysis.liveness.liveness_verdicts import PropertyChecker
 
-                PropertyChecker(builder, fairness, within).add_to(result, paths, began)
+                properties_checked = PropertyChecker(builder, fairness, within, fail_on_vacuity=fail_on_vacuity)
+                properties_checked.add_to(result, paths, began)
                 exploration.seconds["liveness"] = time.perf_counter() - asking
     result.unchecked = loaded.unchecked() if invariants is None else []
     compare = {"symmetry": compared} if symmetry else {}

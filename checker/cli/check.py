@@ -141,7 +141,9 @@ class Question:
     click.option("--continue", "keep_going", is_flag=True, help="Do not stop at the first violation."),
     click.option("--deadlock", is_flag=True, help="Also look for deadlocks: states without a successor."),
     click.option(
-        "--fail-on-vacuity", is_flag=True, help="Exit with 10 if an action never fires or a goal is never reached."
+        "--fail-on-vacuity",
+        is_flag=True,
+        help="Exit with 10 if an action never fires, a goal is never reached or a property shows nothing.",
     ),
     click.option("--watch", is_flag=True, help="Check the file again whenever it is saved."),
 )

@@ -49,7 +49,9 @@ if TYPE_CHECKING:
 @limits_options
 @workers_option
 @click.option(
-    "--fail-on-vacuity", is_flag=True, help="Exit with 10 if an action never fires or a goal is never reached."
+    "--fail-on-vacuity",
+    is_flag=True,
+    help="Exit with 10 if an action never fires, a goal is never reached or a property shows nothing.",
 )
 @fixed_version_option
 @click.option("--plain", is_flag=True, help="Show the trace as variable changes, without sentences.")

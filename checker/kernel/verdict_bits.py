@@ -37,8 +37,9 @@ class Verdicts:
     The bit of an invariant is set if the invariant is violated, and the bit of a goal or bound if the state reaches it.
     If properties are checked, more bits follow. Each question (an instance of a property) has three bits for its
     conditions `region`, `source` and `mark`. `questions` has the positions of these bits. An action instance is *cut*
-    in a state if only its `s.room` conditions disable the instance. The last bits say which instances are cut: one bit
-    for each instance that can be cut. `cuts` has the labels of these instances and the positions of their bits.
+    in a state if only its `s.room` conditions keep the instance from changing the state. The last bits say which
+    instances are cut: one bit for each instance that can be cut. `cuts` has the labels of these instances and the
+    positions of their bits.
 
     Goals and bounds are checked only in states that the constraints allow. If an invariant, goal or bound is undefined,
     its own bit is not set.

@@ -97,7 +97,7 @@ def with_history(model: type[Model], proof: type[Proof]) -> type[Model]:
     """The model with the history variables of the proof. In a state, they come after the model's own variables."""
 
     def variables(self: Model) -> dict[str, Any]:
-        own, history = model.variables(self), proof(self).history()
+        own, history = model.variables(self), heeded(proof.history, proof(self))
         for name in history:
             if name in own:
                 raise ModelError(

@@ -203,6 +203,8 @@ def property_text(outcome: PropertyResult) -> str:
         return "holds vacuously: its premise never becomes true"
     ends, components = outcome.total("excused_ends"), outcome.total("excused_components")
     excused = " and ".join(plural(count, what) for count, what in ((ends, "end"), (components, "component")) if count)
+    if outcome.only_excused:
+        return f"holds, but a bound stops every behaviour: {excused} (raise the bounds)"
     return f"holds, except where a bound stops it: {excused} (raise the bounds)" if excused else "holds"
 
 

@@ -58,6 +58,8 @@ def _testcase(suite: Element, case: Case, classname: str) -> None:
             inner.set("type", "violation" if case.outcome == "failed" else "incomplete")
             place = f"{case.location.file}:{case.location.line}\n" if case.location is not None else ""
             inner.text = clean(f"{place}{case.text or case.message}")
+    elif case.remark:
+        SubElement(node, "system-out").text = clean(case.remark)
 
 
 def _seconds(value: float) -> str:

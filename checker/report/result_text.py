@@ -84,8 +84,16 @@ def _unit(result: Result) -> str:
 
 
 def _vacuously(result: Result) -> str:
-    never = _never(result) if result.exit_code == Exit.DIFFERENCE else []
-    return f"; vacuous, never seen: {', '.join(never)}" if never else ""
+    if result.exit_code != Exit.DIFFERENCE:
+        return ""
+    parts = ("never seen", _never(result)), ("nothing shown by", nothing_shown_by(result))
+    said = [f"{what}: {', '.join(names)}" for what, names in parts if names]
+    return f"; vacuous, {'; '.join(said)}" if said else ""
+
+
+def nothing_shown_by(result: Result) -> list[str]:
+    """The properties that hold only vacuously, or only because every behaviour is excused."""
+    return [name for name, outcome in result.liveness.items() if outcome.shows_nothing]
 
 
 def _never(result: Result) -> list[str]:
@@ -247,8 +255,8 @@ def brief(result: Result, ink: Ink = PLAIN) -> str:
     that hold only vacuously, or with excused ends or components (docs/explanation/liveness.md). If the verdict line
     itself names actions and goals that were never seen, there is no further line.
     """
-    unproblematic = result.verdict != "violated" and result.evaluation is None and not _vacuously(result)
-    never = _never(result) if result.counted and unproblematic else []
+    unproblematic = result.verdict != "violated" and result.evaluation is None
+    never = _never(result) if result.counted and unproblematic and not _vacuously(result) else []
     warning = [f"warning: never seen{' so far' if result.left else ''}: {', '.join(never)}"] if never else []
     left_out = [f"left out: {', '.join(result.left_out.values())}"] if result.left_out and unproblematic else []
     held = {name: property_text(outcome) for name, outcome in result.liveness.items() if outcome.verdict == "holds"}

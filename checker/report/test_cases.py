@@ -16,6 +16,7 @@ from isrcheck.checker.report.counterexample_text import (
     property_violation_text,
     violations_text,
 )
+from isrcheck.checker.report.result_text import nothing_shown_by
 from isrcheck.checker.results.result import Exit, InvariantResult, PropertyResult, Result, Trace
 from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.results.text_layout import plural, repository_path
@@ -50,7 +51,8 @@ class Case:
     evaluation error, it has the action that failed. For a scenario, it has the first line of the scenario's file. In
     all other cases, and for a violation in an initial state, it is equal to `about`.
 
-    `seconds` is the time that the answer took. Cases that are answered together have equal shares of the time.
+    `seconds` is the time that the answer took. Cases that are answered together have equal shares of the time. `remark`
+    says why the outcome `passed` says less than it seems to.
     """
 
     suite: str
@@ -64,6 +66,7 @@ class Case:
     about: Location | None = None
     trace: Trace | None = field(default=None, repr=False)
     seconds: float = 0.0
+    remark: str = ""
 
 
 @dataclass(frozen=True)
@@ -151,15 +154,20 @@ class _Maker:
                 about,
                 property_outcome.trace,
             )
+        said = property_text(property_outcome)
         outcome: Outcome = "passed" if property_outcome.verdict == "holds" else "error"
+        remark = said if outcome == "passed" and said != "holds" else ""
+        if property_outcome.only_excused:
+            outcome = "skipped"
         return Case(
             self._suite,
             name,
             outcome,
-            property_text(property_outcome),
+            said,
             property_outcome.sentence,
             about=about,
             location=about,
+            remark=remark,
         )
 
     def _open(self, invariant_outcome: InvariantResult) -> tuple[Outcome, str]:
@@ -193,7 +201,9 @@ class _Maker:
             yield Case(self._suite, "expectation", "failed", said, "The outcome is as expected.")
         elif self.result.exit_code == Exit.DIFFERENCE:
             never = [*self.result.actions_never_fired, *self.result.goals_never_reached]
-            said = f"never seen: {', '.join(never)}" if never else "no step of the specification ever happens"
+            parts = ("never seen", never), ("nothing shown by", nothing_shown_by(self.result))
+            said = "; ".join(f"{what}: {', '.join(names)}" for what, names in parts if names)
+            said = said or "no step of the specification ever happens"
             yield Case(self._suite, "vacuity", "failed", said, "Every action fires and every goal is reached.")
 
     @property

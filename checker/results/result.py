@@ -195,7 +195,9 @@ class PropertyInstance:
     states of these components. `unfair_components` counts the components without a violation. A step that only a bound
     or a constraint prevents counts as enabled. `excused_ends` and `excused_components` count the ends and components
     that have no violation only because of this rule. `vacuous` says that the region is empty, so nothing had to happen.
-    If the property holds, `fairness_used` has actions whose fairness is enough to make it hold.
+    `only_excused` says that there are excused ends or components, and no other behaviour: no step leaves the region,
+    and no fair behaviour stays in it. If the property holds, `fairness_used` has actions whose fairness is enough to
+    make it hold.
 
     For a stable condition, the region has the states in which the condition is true. A violation is a step out of the
     region. The counts of ends and components are 0.
@@ -211,6 +213,7 @@ class PropertyInstance:
     excused_ends: int = 0
     excused_components: int = 0
     fairness_used: tuple[str, ...] = ()
+    only_excused: bool = False
 
     @property
     def excused(self) -> int:
@@ -248,6 +251,17 @@ class PropertyResult:
         return bool(self.asked) and all(each.vacuous for each in self.asked)
 
     @property
+    def only_excused(self) -> bool:
+        """Whether the property holds, but every behaviour that it is about is excused (or there are none)."""
+        instances = [each for each in self.asked if not each.vacuous]
+        return self.verdict == "holds" and bool(instances) and all(each.only_excused for each in instances)
+
+    @property
+    def shows_nothing(self) -> bool:
+        """Whether the property holds only vacuously, or only because every behaviour is excused."""
+        return self.verdict == "holds" and (self.vacuous or self.only_excused)
+
+    @property
     def fairness_used(self) -> list[str]:
         """If the property holds: actions whose fairness is enough to make it hold."""
         return sorted({action for each in self.asked for action in each.fairness_used})
@@ -263,7 +277,8 @@ class PropertyResult:
         data |= {"asked": len(self.asked), "vacuous": self.vacuous}
         data |= {name: self.total(name) for name in FOUND}
         if self.verdict == "holds":
-            data |= {"holds_without_excuse": not self.total("excused"), "fairness_used": self.fairness_used}
+            data |= {"holds_without_excuse": not self.total("excused"), "every_behaviour_excused": self.only_excused}
+            data |= {"fairness_used": self.fairness_used}
         if self.trace is not None:
             steps = story_json(self.trace, self.story)
             loop = self.trace.loop

@@ -124,9 +124,9 @@ class Lasso:
                 yield obligation, idle[0] if idle and not obligation.strong else None
 
     def _possible(self, state: State, obligation: Obligation) -> bool:
-        """Whether a step of the obligation changes the state, or is disabled only by a bound (`s.room`)."""
+        """Whether a step of the obligation changes the state, or would change it without a bound (`s.room`)."""
         for instance in obligation.instances:
             after = self.interpreter.step(state, instance)
-            if (after is None and self.interpreter.wanted(state, instance)) or after not in (None, state):
+            if (after is None and self.interpreter.would_change(state, instance)) or after not in (None, state):
                 return True
         return False

@@ -256,10 +256,15 @@ def guard_of(model: Model, state: State, method: Callable[..., Any], arguments: 
     return flag_of(bool(s._required or s._writes)) if s._doubt is None else s._doubt
 
 
-def is_wanted(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
-    """True if an instance is enabled, or disabled by `s.room` conditions only; `method` is the plain function."""
+def would_change(model: Model, state: State, method: Callable[..., Any], arguments: list[Any]) -> bool:
+    """True if an instance would change the state if every `s.room` condition were true, or if its effect is undefined.
+
+    `method` is the plain function.
+    """
     s = ConcreteState(model, state, writable=True, unbounded=True)
-    return not _is_disabled(s, method, model, s, *arguments) and s._acts
+    if _is_disabled(s, method, model, s, *arguments) or s._doubt is not None:
+        return False
+    return s._failure is not None or s._after() != state
 
 
 def holds(model: Model, state: State, predicate: Callable[[Any, Any], Any]) -> PlainFlag:

@@ -13,11 +13,11 @@ from isrcheck.model.semantics.concrete_state import (
     decided,
     holds,
     is_instance,
-    is_wanted,
     leaves_of,
     refusal,
     run,
     said,
+    would_change,
 )
 from isrcheck.model.semantics.concrete_values import PlainFlag, State, Undefined
 from isrcheck.model.semantics.transition_system import Label, actor_of
@@ -77,10 +77,10 @@ class Interpreter:
                 if after is not None:
                     yield instance, after
 
-    def wanted(self, state: State, instance: int) -> bool:
-        """Whether an instance is enabled, or disabled only by conditions that keep the search finite (`s.room`)."""
+    def would_change(self, state: State, instance: int) -> bool:
+        """Whether an instance would change a state without the conditions that keep the search finite (`s.room`)."""
         method, arguments = self._calls[instance]
-        return is_wanted(self.model, state, method, arguments)
+        return would_change(self.model, state, method, arguments)
 
     def refusal(self, state: State, instance: int) -> str | None:
         """The place (`file:line`) of the condition that disables an instance, or None if no condition does."""

@@ -409,7 +409,10 @@ class _Sheet:
         guard, can = s._guard.node, s._guard.defined
         failure = e.or_(e.not_(can), *(e.and_(guard, e.not_(c)) for c in s._conditions))
         updates = {i: node for i, node in sorted(s._updates.items()) if node is not e.leaf(self.leaves[i])}
-        cut = e.and_(s._wanted.node, s._wanted.defined, e.not_(s._room.node))
+        # An undefined effect counts as a change, because nothing says that it is none.
+        changes = (e.not_(e.eq(node, e.leaf(self.leaves[i]))) for i, node in updates.items())
+        effect = e.or_(*changes, *map(e.not_, s._conditions))
+        cut = e.and_(s._wanted.node, s._wanted.defined, e.not_(s._room.node), effect)
         return Transition(label, actor_of(spec.actor, label), spec.environment, guard, updates, failure, cut)
 
     def predicates(self, methods: dict[str, Callable[..., Any]]) -> tuple[Predicate, ...]:

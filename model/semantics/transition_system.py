@@ -67,7 +67,8 @@ class Transition:
     """An instance of an action: where `guard` holds, it gives new values to the leaves in `updates`.
 
     Other leaves keep their values. Where `failure` holds, the instance is undefined (a value leaves its domain), which
-    is an evaluation error. Where `cut` holds, only conditions marked with `s.room` disable the instance.
+    is an evaluation error. Where `cut` holds, only conditions marked with `s.room` keep the instance from
+    changing the state.
     """
 
     label: Label

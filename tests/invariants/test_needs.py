@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from isrcheck.checker.registry.loader import library_invariants, load_model_class, model_names, needed_family
-from isrcheck.model.language import EvaluationError, ModelError
+from isrcheck.checker.registry.profile_settings import begun
+from isrcheck.model.language import EvaluationError, ModelError, UnknownName
+from isrcheck.model.language.settings import BARE, profiles_of
 from isrcheck.model.semantics.concrete_state import holds, initial_states
+from isrcheck.model.semantics.tracing import applicable_properties, checkable
 
 
 @pytest.mark.parametrize("name", model_names())
@@ -25,6 +28,23 @@ def test_of_a_model_without_what_it_speaks_of_it_says_so(name: str) -> None:
             assert f"invariant {invariant} " in str(error)
             said += 1
     assert said < len(loaded.invariants)
+
+
+@pytest.mark.parametrize("name", model_names())
+def test_at_each_profile_each_predicate_can_be_asked_or_says_why_not(name: str) -> None:
+    """`isrcheck review` asks all of them; one that raises another error would end the review."""
+    loaded = load_model_class(name)
+    for profile in (BARE, *profiles_of(loaded.cls)):
+        model = begun(loaded, None if profile == BARE else profile, {})
+        for kind, predicates, askable in (
+            ("invariant", loaded.invariants, checkable),
+            ("property", loaded.properties, applicable_properties),
+        ):
+            asked = askable(model, predicates)
+            for left_out in predicates.keys() - asked.keys():
+                with pytest.raises(UnknownName, match=f"{left_out} .*; "):
+                    predicates[left_out](model, None)
+            assert asked or not predicates, (profile, kind)
 
 
 FAMILIES = {

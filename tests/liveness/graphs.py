@@ -218,7 +218,8 @@ class Truth:
     """The true answer to a question: its region, fair ends, and the states of fair sets that can be visited for ever.
 
     `prefix` is the length of a shortest path to a violation, or None. `raw_ends` are the ends if `roomless` is ignored.
-    `sets` has the sets of states that can be visited for ever.
+    `sets` has the sets of states that can be visited for ever. `has_behaviour` says whether a step leaves the region or
+    a fair behaviour stays in it, whatever it means for the question.
     """
 
     region: frozenset[int]
@@ -230,6 +231,7 @@ class Truth:
     sources: frozenset[int]
     marked: frozenset[int]
     never: frozenset[str]
+    has_behaviour: bool
 
 
 class Brute:
@@ -244,11 +246,9 @@ class Brute:
         for x in graph.instances:
             promise = self.promise(x)
             for a, b in x.leads:
-                if a in x.roomless:
+                if a != b:
                     self.open[a].add(promise)
-                elif a != b:
-                    self.open[a].add(promise)
-                    if b in graph.counted:
+                    if a not in x.roomless and b in graph.counted:
                         self.raw[a].add(promise)
                         self.steps[a].append((x.action, promise, b))
                         self.labelled[a].append(((x.action, x.number), promise, b))
@@ -312,7 +312,10 @@ class Brute:
         sets = tuple(c for c in subsets(closed) if self.is_fair(c, marked, never))
         fair = frozenset(a for c in sets for a in c)
         prefix = self.prefix(level, begun, region & known, ends | fair)
-        return Truth(closed, ends, fair, prefix, raw, sets, begun, marked, never)
+        leaves = any(b not in region for a in closed for _, _, b in self.steps[a])
+        stays = any(not self.open[a] for a in closed)
+        turns = any(self.is_fair(c, everything, frozenset()) for c in subsets(closed))
+        return Truth(closed, ends, fair, prefix, raw, sets, begun, marked, never, leaves or stays or turns)
 
     def levels(self) -> dict[int, int]:
         """The length, in states, of a shortest path to each state."""

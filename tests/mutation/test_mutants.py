@@ -12,6 +12,7 @@ from isrcheck import check
 from isrcheck.checker.changes.mutation.mutant_verdicts import Question, Verdict
 from isrcheck.checker.changes.mutation.mutants import mutated
 from isrcheck.checker.changes.mutation.mutation_run import Mutation, mutation
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.model.language.model import Model
 from isrcheck.model.published.kip_101 import Kip101
@@ -109,6 +110,58 @@ def test_a_mutant_reaches_nothing_new_if_and_only_if_all_its_states_are_the_mode
         if verdict.outcome in ("survived", "nothing new"):
             states = set(reachable(mutated(Turnstile, verdict.action, verdict.edit)()))
             assert (states <= model) == (verdict.outcome == "nothing new"), verdict
+
+
+CONSTRAINT = """
+    @constraint
+    def few(self, s: Any) -> Any:
+        \"""Only some states are explored.\"""
+        return CONDITION
+"""
+CONSTRAINTS = ["s.paid <= 3", "s.paid < 3", "s.inside < 2", "(s.inside < 2) | s.lamp", "~s.asked | (s.paid > 1)"]
+
+
+@cache
+def constrained(file: Path) -> tuple[Mutation, type[Model]]:
+    return mutation(Question(str(file), {}, None, (), limits=LIMITS, workers=1)), load_model_class(str(file)).cls
+
+
+def with_constraint(folder: Path, condition: str) -> tuple[Mutation, type[Model]]:
+    file = folder / "turnstile.py"
+    text = Path(TURNSTILE).read_text().replace("import Model, action,", "import Model, action, constraint,")
+    file.write_text(text + CONSTRAINT.replace("CONDITION", condition))
+    return constrained(file)
+
+
+def checked_states(model: Model) -> set[Any]:
+    """The states in which invariants are checked: those within the constraints, and those one step further."""
+    interpreter, pending, found = Interpreter(model, {}), initial_states(model), set()
+    while pending:
+        state = pending.pop()
+        if state not in found:
+            found.add(state)
+            if interpreter.counted(state):
+                pending += [after for _, after in interpreter.steps(state) if isinstance(after, tuple)]
+    return found
+
+
+@pytest.mark.parametrize("condition", CONSTRAINTS)
+def test_within_constraints_too_nothing_new_is_said_if_and_only_if_it_is_so(tmp_path: Path, condition: str) -> None:
+    found, cls = with_constraint(tmp_path, condition)
+    model, outcomes = checked_states(cls()), set()
+    for verdict in found.verdicts:
+        if verdict.outcome in ("survived", "nothing new"):
+            states = checked_states(mutated(cls, verdict.action, verdict.edit)())
+            assert (states <= model) == (verdict.outcome == "nothing new"), (verdict.action, verdict.edit.words)
+            outcomes.add(verdict.outcome)
+    assert "nothing new" in outcomes
+
+
+def test_a_constraint_that_leaves_nothing_out_changes_no_verdict(tmp_path: Path) -> None:
+    verdicts = [
+        (v.action, v.edit.words, v.outcome, v.extra) for v in with_constraint(tmp_path, "s.paid <= 3")[0].verdicts
+    ]
+    assert verdicts == [(v.action, v.edit.words, v.outcome, v.extra) for v in asked(TURNSTILE).verdicts]
 
 
 def test_the_fence_of_a_fetch_is_noticed_in_kip_101() -> None:

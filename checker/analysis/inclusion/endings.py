@@ -40,8 +40,8 @@ class Ending:
     `absent`. For a refused step, `source` is the text of the requirement that is not met, and `where` is its place
     (`file:line`). `condition` is the false part of the requirement, and `reads` has the values that this part reads. An
     undefined step counts as refused, and `source` is then the error. `room` is true if only bounds of the search
-    (`s.room`) refuse the step. Such a refusal is no difference of the protocols. For a step that leads elsewhere,
-    `differs` has the parts of the state that differ after the step.
+    (`s.room`) keep the step from changing the state. Such a refusal is no difference of the protocols. For a step that
+    leads elsewhere, `differs` has the parts of the state that differ after the step.
     """
 
     how: Literal["refused", "elsewhere", "absent"]
@@ -206,7 +206,7 @@ def _refused(right: Graph, other: Trace, label: Label) -> Ending:
     if unmet is None:
         return Ending("absent", label_text(label))
     condition, reads = false_conjunct(it.model, [it.leaves(step.state) for step in other.steps], label)
-    room = it.wanted(state, it.labels.index(label))
+    room = it.would_change(state, it.labels.index(label))
     return Ending("refused", label_text(label), unmet.where, unmet.condition, condition, reads, room=room)
 
 

@@ -19,7 +19,7 @@ are removed, and the rest is decomposed again (Emerson and Lei).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -134,7 +134,9 @@ class FairParts:
     """The fair ends and components of a region. `unfair` counts the components without a fair part.
 
     An instance that only a bound or a constraint prevents counts as enabled. `excused_ends` and `excused_components`
-    count the unfair ends and components that become fair if all such instances count as disabled.
+    count the unfair ends and components that become fair if all such instances count as disabled. `only_excused` says
+    that there are such ends or components, and that nothing else happens: no step leaves the region, and no behaviour
+    that stays in it is fair, whatever the question's conditions say about it.
     """
 
     region: int
@@ -143,6 +145,7 @@ class FairParts:
     unfair: int
     excused_ends: int
     excused_components: int
+    only_excused: bool
 
 
 def decided(decision: Decision) -> FairParts:
@@ -159,7 +162,17 @@ def decided(decision: Decision) -> FairParts:
         freely = decision.fair_parts(region.enabled, weak, strong)
         excused_components = len({int(decision.all.number[part[0]]) for part in freely} - here)
     unfair = len(decision.all.marked) - len(here)
-    return FairParts(region.size, np.flatnonzero(ends), parts, unfair, excused_ends, excused_components)
+    only = bool(excused_ends + excused_components) and not region.left and not _has_fair_behaviour(region, promises)
+    return FairParts(region.size, np.flatnonzero(ends), parts, unfair, excused_ends, excused_components, only)
+
+
+def _has_fair_behaviour(region: Region, promises: FairnessObligations) -> bool:
+    """Whether a fair behaviour stays in a region, with or without the question's mark and steps."""
+    flags = region.flags | np.uint8(graph_loops.MARKED)
+    decision = Decision(replace(region, flags=flags), promises, None)
+    ends = decision.ends(decision.enabled, promises.weak | promises.strong)
+    parts = decision.fair_parts(decision.enabled, promises.weak, promises.strong)
+    return bool(ends.any()) or next(parts, None) is not None
 
 
 def fairness_used(decision: Decision, excused: bool) -> list[str]:

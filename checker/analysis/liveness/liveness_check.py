@@ -68,8 +68,8 @@ class Answer:
     `region` counts the states of the question's region (see `isrcheck.checker.analysis.liveness.region`), and `vacuous`
     is true if there are none. For a stable property (a condition that stays true once it is true), the lasso is a path
     whose last step makes the condition false, and `region` counts the states in which the condition is true.
-    `isrcheck.checker.analysis.liveness.fair_components` explains the counts of ends and components. If the property
-    holds, `fairness_used` names actions whose fairness is enough to make the property hold.
+    `isrcheck.checker.analysis.liveness.fair_components` explains `only_excused` and the counts of ends and
+    components. If the property holds, `fairness_used` names actions whose fairness is enough to make it hold.
     """
 
     question: Question
@@ -83,6 +83,7 @@ class Answer:
     excused_ends: int = 0
     excused_components: int = 0
     fairness_used: tuple[str, ...] = ()
+    only_excused: bool = False
 
 
 def answers(
@@ -133,4 +134,5 @@ def _answer(builder: Builder, number: int, never: Flags | None, actors: Sequence
         fairness_used=()
         if fair
         else tuple(fairness_used(decision, bool(found.excused_ends + found.excused_components))),
+        only_excused=found.only_excused,
     )

@@ -30,13 +30,15 @@ EXPLORED_SO_FAR: Final = ("violation", "states")
 class PropertyChecker:
     """Checks properties under assumptions about the fairness of actions.
 
-    A violation may end the search. Then `violated` is given as the reason why a property has no verdict.
+    A violation may end the search. Then `violated` is given as the reason why a property has no verdict. With
+    `fail_on_vacuity`, the exit code is 10 if a property holds only vacuously, or only because everything is excused.
     """
 
     builder: ResultBuilder
     fairness: Fairness
     limits: Limits
     violated: str = "an invariant is violated; --continue explores further"
+    fail_on_vacuity: bool = False
 
     def add_to(self, result: Result, paths: Paths, began: float) -> None:
         """Adds the verdict on each property to a result, and updates the result's verdict and exit code.
@@ -60,7 +62,7 @@ class PropertyChecker:
             whole = len(answered) == wanted[name]
             result.liveness[name] = self._property_result(name, answered, open_ or (None if whole and found else why))
         result.peak_rss_bytes = peak_memory()
-        _settle(result, None if open_ and stopped != "interrupt" else stopped)
+        _settle(result, None if open_ and stopped != "interrupt" else stopped, self.fail_on_vacuity)
 
     def _unexplored(self, found: Exploration) -> str | None:
         if found.stopped is None:
@@ -131,11 +133,11 @@ def _instance_result(answer: Answer) -> PropertyInstance:
     return PropertyInstance(
         answer.question.choice, answer.vacuous, answer.region, answer.fair_ends, answer.fair_components,
         answer.fair_states, answer.unfair_components, answer.excused_ends, answer.excused_components,
-        answer.fairness_used,
+        answer.fairness_used, answer.only_excused,
     )  # fmt: skip
 
 
-def _settle(result: Result, stopped: Stop | None) -> None:
+def _settle(result: Result, stopped: Stop | None, fail_on_vacuity: bool) -> None:
     """Updates the verdict and the exit code of a result from the verdicts on its properties.
 
     If `stopped` is not None, it says why the work on the questions ended early, and a result without a reason gets one.
@@ -146,6 +148,8 @@ def _settle(result: Result, stopped: Stop | None) -> None:
         codes.add(Exit.NOT_LIVE)
     elif "incomplete" in verdicts and result.verdict == "holds":
         result.verdict = "incomplete"
+    if fail_on_vacuity and any(each.shows_nothing for each in result.liveness.values()):
+        codes.add(Exit.DIFFERENCE)
     if stopped is not None:
         codes.add(Exit.INTERRUPTED if stopped == "interrupt" else Exit.LIMIT)
         result.reason = result.reason or next(x.why for x in result.liveness.values() if x.why)

@@ -122,7 +122,8 @@ class Region:
     a constraint prevents.
 
     The steps from state v to states of the region lie at `begin[v]..begin[v + 1] - 1` of `target` and `label`, in the
-    order of labels. Steps that change nothing are left out.
+    order of labels. Steps that change nothing are left out. `left` says whether a step leaves the region for another
+    state that the search explores.
     """
 
     all: Numbers
@@ -133,6 +134,7 @@ class Region:
     begin: Narrow
     target: Narrow
     label: Narrow
+    left: bool
 
     @property
     def size(self) -> int:

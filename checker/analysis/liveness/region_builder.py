@@ -163,6 +163,7 @@ class Reached:
         self._begin.add(np.zeros(1, dtype=np.int64))
         self._enabled, self._cut = (Growing(np.uint64, allowance) for _ in range(2))
         self._waiting: list[Words] = []
+        self._leaves = False
 
     def begin(self, sources: Integers) -> None:
         """Adds these sources to the end of the queue, except those already in the queue."""
@@ -203,8 +204,10 @@ class Reached:
             first=np.empty(each, np.int64),
             order=np.empty(steps, np.int32),
         )
-        given = Steps(found.source, found.successors, label, found.target.copy(), outside)
+        target = found.target.copy()
+        given = Steps(found.source, found.successors, label, target, outside)
         new = graph_loops.steps_of(states, given, self._queue, ObligationSets(of, enabled, cut), into)
+        self._leaves = self._leaves or _leaves(states, found, target, outside)
         degree, fresh = into.degree, into.fresh[:new]
         ends = self._label.count + np.cumsum(degree, dtype=np.int64)
         self._begin = self._begin.fitting(int(ends[-1]), *NUMBERS)
@@ -224,8 +227,23 @@ class Reached:
         cut = np.broadcast_to(np.zeros((1, self._words), dtype=np.uint64), enabled.shape)
         if self._cutting:
             cut = self._cut.whole().reshape(-1, self._words)
-        flags, begin = self.among.flags[number], self._begin.whole()
-        return Region(self.among.numbers, number, flags, enabled, cut, begin, self._target.whole(), self._label.whole())
+        flags, begin, target, label = (
+            self.among.flags[number],
+            *(x.whole() for x in (self._begin, self._target, self._label)),
+        )
+        return Region(self.among.numbers, number, flags, enabled, cut, begin, target, label, self._leaves)
+
+
+def _leaves(states: Words, found: StepBatch, target: Integers, outside: Flags) -> bool:
+    """Whether one of the steps leads to another state, outside of the region. `outside` is as for `steps_of`.
+
+    `target` is negative for each step that stays in its state or leaves the region.
+    """
+    gone = target < 0
+    if len(outside):
+        gone &= ~outside
+    lost = np.flatnonzero(gone)
+    return bool((found.successors[lost] != states[found.source[lost]]).any())
 
 
 @dataclass

@@ -162,7 +162,8 @@ def refine(
         if properties:
             tell("liveness")
             asking = time.perf_counter()
-            PropertyChecker(builder, fairness, within, NOT_REFINED).add_to(result, paths, began_search)
+            wanted = PropertyChecker(builder, fairness, within, NOT_REFINED, fail_on_vacuity)
+            wanted.add_to(result, paths, began_search)
             verdicts.tell_lassos(answer)
             found.seconds["liveness"] = time.perf_counter() - asking
         if fail_on_vacuity and answer.vacuous and result.exit_code == Exit.HOLDS:

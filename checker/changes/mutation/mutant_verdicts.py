@@ -20,7 +20,7 @@ from isrcheck.checker.results.state_text import label_text
 from isrcheck.checker.results.text_layout import repository_path
 from isrcheck.model.language.fairness import Fairness
 from isrcheck.model.language.settings import BARE
-from isrcheck.model.semantics.expressions import FALSE
+from isrcheck.model.semantics.expressions import FALSE, and_, not_
 from isrcheck.model.semantics.interpreter import Interpreter
 from isrcheck.model.semantics.tracing import actions_using_enabled, instances_of, trace, with_predicates
 from isrcheck.model.semantics.transition_system import Transition, TransitionSystem
@@ -201,7 +201,7 @@ def search_verdict(
     loaded = loaded_once(model)
     with blaming(loaded.source_file):
         cls = mutated(loaded.cls, verdict.action, verdict.edit)
-        system, seen, asking = _traced(model, tuple(sorted(settings.items())), invariants, limits)
+        system, seen, asking, checked = _traced(model, tuple(sorted(settings.items())), invariants, limits)
         instances = tuple(instances_of(cls(**settings), verdict.action))
         # Invariants and other actions may ask what is enabled. In a mutant, the answer comes from the mutant's guards.
         changed = _with(system, instances)
@@ -227,7 +227,8 @@ def search_verdict(
         verdict = replace(verdict, extra=verdict.distinct - distinct)
         if verdict.outcome == "forbids" or others:
             return verdict  # the code below compares only the mutated action
-        if verdict.distinct <= distinct and not _reaches_more(system, instances, limits, distinct):
+        comparable = verdict.distinct <= distinct and mutant.constraints == system.constraints
+        if comparable and not _reaches_more(system, instances, limits, checked):
             return replace(verdict, outcome="nothing new")
         alike = all(getattr(mutant, x) == getattr(system, x) for x in ("invariants", "goals", "constraints"))
         differing = unread(system, instances, limits, verdict.distinct) if alike else None
@@ -250,30 +251,43 @@ def _with(system: TransitionSystem, instances: tuple[Transition, ...]) -> Transi
     return replace(system, transitions=tuple(t for found in order.values() for t in found), bounds=())
 
 
-def _reaches_more(system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, distinct: int) -> bool:
+def _reaches_more(
+    system: TransitionSystem, instances: tuple[Transition, ...], limits: Limits, checked: int | None
+) -> bool:
     """Whether a mutant may reach a state that the model does not reach.
 
-    Compares the number of states of the model with that of a system that has the steps of both model and mutant. Also
-    returns True if a limit is reached or the model has constraints, because then the numbers cannot be compared.
+    Compares the number of states of the model (`checked`, see `_checked`) with that of a system that has the steps of
+    both model and mutant. Also returns True if a limit is reached, because then the numbers cannot be compared.
+    """
+    both = _checked(replace(system, transitions=(*system.transitions, *instances)), limits)
+    return checked is None or both != checked
+
+
+def _checked(system: TransitionSystem, limits: Limits) -> int | None:
+    """The number of states in which invariants are checked, or None if a limit is reached.
+
+    States that violate a constraint are included. A search checks such a state, but does not count it, and takes no
+    step from it. So here the constraints become a part of each guard.
     """
     from isrcheck.checker.engines.explicit.search import search
 
-    both = replace(
-        system, transitions=(*system.transitions, *instances), invariants=(), constraints=(), goals=(), bounds=()
+    inside = and_(*(and_(c.holds, not_(c.failure)) for c in system.constraints))
+    transitions = tuple(
+        replace(t, guard=and_(inside, t.guard), failure=and_(inside, t.failure)) for t in system.transitions
     )
-    if system.constraints:
-        return True
-    found = search(both, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
-    return found.stopped is not None or sum(found.levels) != distinct
+    everything = replace(system, transitions=transitions, invariants=(), constraints=(), goals=(), bounds=())
+    found = search(everything, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
+    return None if found.stopped is not None or found.error is not None else sum(found.levels)
 
 
 @lru_cache(maxsize=PLACES)
 def _traced(
     model: str, settings: tuple[tuple[str, Any], ...], invariants: tuple[str, ...] | None, limits: Limits
-) -> tuple[TransitionSystem, frozenset[str], list[str]]:
+) -> tuple[TransitionSystem, frozenset[str], list[str], int | None]:
     """The traced model, and the actions and goals that occur in it within the limits.
 
-    Also returns the actions that call `s.enabled`.
+    Also returns the actions that call `s.enabled`, and the number of states in which invariants are checked (see
+    `_checked`).
     """
     from isrcheck.checker.engines.explicit.search import search
 
@@ -281,7 +295,9 @@ def _traced(
     system = trace(loaded.cls(**dict(settings)), loaded.chosen(invariants))
     asked = replace(system, invariants=(), bounds=())
     found = search(asked, keep_going=True, deadlock=False, limits=limits, report=None, workers=1)[0]
-    return system, _happened(system, found), actions_using_enabled(loaded.cls(**dict(settings)))
+    whole = None if found.stopped is not None or found.error is not None else sum(found.levels)
+    checked = _checked(system, limits) if system.constraints else whole
+    return system, _happened(system, found), actions_using_enabled(loaded.cls(**dict(settings))), checked
 
 
 @lru_cache(maxsize=4)

@@ -114,7 +114,7 @@ def _verdicts(found: Review) -> Section:
     rows = tuple((_turn(row), row.name, *(x.text if x else "-" for x in (row.before, row.after))) for row in turned)
     same = found.turned("same")
     holding = [(row.name, row.after) for row in same if row.after and row.after.verdict == "holds"]
-    held = [name + (" (vacuously)" if answer.vacuous else "") for name, answer in holding]
+    held = [name + (f" ({answer.note})" if answer.note else "") for name, answer in holding]
     kept = [f"{row.name} ({row.after.text})" for row in same if row.after and row.after.verdict == "violated"]
     lines = [
         f"{word}: {', '.join(names)}"

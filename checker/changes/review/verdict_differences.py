@@ -37,12 +37,17 @@ class Answer:
     """A verdict (holds, violated or incomplete) and its text.
 
     `vacuous` is true if a predicate holds only because what it is about never happens. For example, the first condition
-    of a `leads_to` is never true.
+    of a `leads_to` is never true, or each behaviour in which it becomes true is excused (docs/explanation/liveness.md).
     """
 
     verdict: str
     text: str
     vacuous: bool = False
+
+    @property
+    def note(self) -> str:
+        """What a predicate that holds holds with: `vacuously`, for example, or nothing."""
+        return self.text.removeprefix("holds").removeprefix(",").strip() if self.verdict == "holds" else ""
 
 
 @dataclass(frozen=True)
@@ -190,6 +195,10 @@ def _answer(outcome: InvariantResult | PropertyResult | None) -> Answer | None:
             return Answer("incomplete", f"undecided: {outcome.why}")
         case PropertyResult(vacuous=True):
             return Answer("holds", "holds, vacuously", vacuous=True)
+        case PropertyResult(only_excused=True):
+            return Answer("holds", "holds, but every behaviour is excused for want of room", vacuous=True)
+        case PropertyResult() if outcome.total("excused"):
+            return Answer("holds", "holds, excused for want of room")
     return Answer("holds", "holds")
 
 
@@ -379,5 +388,6 @@ def _said(result: Result) -> Answer:
         return Answer("violated", ", ".join(violated))
     if result.exit_code != Exit.HOLDS:
         return Answer("incomplete", f"{result.verdict}: {result.reason}")
-    vacuous = [name for name, x in answers.items() if x is not None and x.vacuous]
-    return Answer("holds", f"holds, {', '.join(vacuous)} vacuously" if vacuous else "holds", bool(vacuous))
+    notes = [f"{name} {x.note}" for name, x in answers.items() if x is not None and x.note]
+    vacuous = any(x.vacuous for x in answers.values() if x is not None)
+    return Answer("holds", ", ".join(["holds", *notes]), vacuous)

@@ -27,7 +27,9 @@ from isrcheck.checker.proofs.unbounded.shapes import (
     inside,
     kind,
     negated,
+    require_language,
     scalarset_of,
+    text,
 )
 from isrcheck.model.language.domains import BrokerSet, Domain, Flag, Number
 from isrcheck.model.language.errors import BRANCH, ModelError, OfTheState, mistake, not_a_condition
@@ -73,11 +75,11 @@ class Scalar(Unbounded):
     def _lift(self, other: object) -> Any:
         if type(other) is type(self):
             if scalarset_of(other.domain) != scalarset_of(self.domain):
-                raise mistake(f"{other!r} is {other.domain}", f"use {self.domain}")
+                raise mistake(f"{other!r} is {text(other.domain)}", f"use {text(self.domain)}")
             return other
         terms = None if isinstance(other, OfTheState) else constant(self.domain, other)
         if terms is None:
-            raise mistake(f"{self!r} is combined with {other!r}", f"use {self.domain}")
+            raise mistake(f"{self!r} is combined with {other!r}", f"use {text(self.domain)}")
         return type(self)(terms, self.domain)
 
     def __eq__(self, other: object) -> Any:
@@ -94,8 +96,15 @@ class Scalar(Unbounded):
         return type(self)(terms, self.domain, both(condition.defined, chosen(condition.term, dx, dy)))
 
 
+def _asked(self: Any, name: str) -> Any:
+    """An attribute, for the language only: where bounds have values, numbers and flags of Python have other ones."""
+    require_language(name)
+    return object.__getattribute__(self, name)
+
+
 class UnboundedFlag(Scalar):
     __slots__ = ()
+    __getattribute__ = _asked
 
     def __and__(self, other: Any) -> UnboundedFlag:
         b = self._lift(other)
@@ -157,10 +166,10 @@ def terms_of(like: type[Scalar], domain: Domain, value: Any, stored: bool) -> tu
     If `stored` is true, the condition also requires that the scalar lies in the domain.
     """
     if isinstance(value, OfTheState) and type(value) is not like:
-        raise mistake(f"{value!r} is stored", f"store {domain}")
+        raise mistake(f"{value!r} is stored", f"store {text(domain)}")
     terms = value.terms if isinstance(value, Scalar) else constant(domain, value)
     if terms is None:
-        raise mistake(f"{value!r} is not {domain}", "store one")
+        raise mistake(f"{value!r} is not {text(domain)}", "store one")
     defined = value.defined if isinstance(value, Scalar) else TRUE
     fits = [z3.simplify(c) for c in inside(domain, terms[0])] if stored else []
     return terms, both(defined, *fits)
@@ -192,6 +201,8 @@ def _of_numbers(of: Operator, on_the_right: bool) -> Callable[[UnboundedNumber, 
 @python_operators("number", _of_numbers)
 class UnboundedNumber(Scalar):
     __slots__ = ()
+
+    __getattribute__ = _asked
 
     def _compare(self, other: Any, test: Callable[[Term, Term], Term]) -> UnboundedFlag:
         b = self._lift(other)

@@ -21,10 +21,11 @@ these numbers.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Final
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, NoReturn
 
 import z3
 
@@ -41,32 +42,85 @@ from isrcheck.model.language.domains import (
     Record,
     Sequence_,
 )
-from isrcheck.model.language.errors import ModelError, mistake
+from isrcheck.model.language.errors import ModelError, OfTheState, is_of_the_language, mistake, running
 from isrcheck.model.language.scalarset_members import BrokerId, NoBroker
+from isrcheck.model.semantics.instrumentation import GUARDED
 
 Term = Any
 TRUE: Final = z3.BoolVal(True)
 FALSE: Final = z3.BoolVal(False)
 
 
-@dataclass(frozen=True, eq=False)
-class End:
+class End(OfTheState):
     """The lowest or highest value of a domain, if this value depends on a setting that is a bound. `of` is its name.
 
     Numbers are of the same *kind* (such as offsets, epochs or record ids) if their domains depend on the same setting.
+
+    A method of a model can reach an end through a domain. The end has no value, so every question about it is refused,
+    and with it every question about the domain whose answer depends on the end. `same` compares domains, and `text`
+    writes them.
     """
 
+    __slots__ = ("of", "term")
     term: Term
     of: str
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, End) and bool(self.term.eq(other.term))
+    def __init__(self, term: Term, of: str) -> None:
+        self.term, self.of = term, of
 
-    def __hash__(self) -> int:
-        return int(self.term.hash())
+    def __getattribute__(self, name: str) -> Any:
+        require_language(name)
+        return object.__getattribute__(self, name)
 
-    def __str__(self) -> str:
+    def _operators(self) -> tuple[str, str]:
+        return (
+            "a domain is asked for its end, a bound without a value here",
+            "write a condition with the setting itself",
+        )
+
+    def __eq__(self, other: object) -> NoReturn:
+        self._refused(other)
+
+    __ne__ = __eq__
+    __bool__ = __str__ = __index__ = __hash__ = OfTheState._refused
+
+    def __repr__(self) -> str:
+        if running.made is not None and not running.looks:
+            self._refused()
         return str(self.term)
+
+
+def require_language(name: str) -> None:
+    """Raises `ModelError` if a method of a model asks a value without bounds for the attribute `name`.
+
+    The caller is the `__getattribute__` of a value. The language refuses `__class__` itself (`instrumentation.typed`).
+    """
+    if running.made is None or name == "__class__":
+        return
+    frame = sys._getframe(2)
+    if frame.f_code is GUARDED[id(getattr)].__code__ and frame.f_back is not None:
+        frame = frame.f_back
+    if not is_of_the_language(frame.f_code.co_filename):
+        raise mistake(f"a bound is asked for .{name}", "write a condition with the setting itself")
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two domains, or two values of their fields, are equal; a proof must not compare ends with `==`."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, Domain):
+        return all(same(getattr(a, f.name), getattr(b, f.name)) for f in fields(a))
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a.term.eq(b.term) if isinstance(a, End) else a == b)
+
+
+def text(domain: Domain) -> str:
+    """A domain in words, with the terms of its ends."""
+    if isinstance(domain, Per):
+        return f"{text(domain.element)} for each of {text(domain.index)}"
+    ends = {f.name: getattr(domain, f.name) for f in fields(domain)}
+    return str(replace(domain, **{name: str(end.term) for name, end in ends.items() if isinstance(end, End)}))
 
 
 def both(*conditions: Term) -> Term:
@@ -115,7 +169,7 @@ class Part:
 
 def kind(domain: Domain) -> str | None:
     """The kind of the numbers in a domain that depends on a bound. Returns None for any other domain."""
-    ends = [domain.high, domain.low] if isinstance(domain, Number) else []
+    ends: list[Any] = [domain.high, domain.low] if isinstance(domain, Number) else []
     return next((end.of for end in ends if isinstance(end, End)), None)
 
 
@@ -153,7 +207,7 @@ def shape(domain: Domain) -> list[Part]:
         case Flag() | Number() | Enum() | Broker() if not isinstance(domain, Identity):
             return [Part("", domain)]
     raise ModelError(
-        f"{domain} is not supported without bounds; prove this model with its settings, without --unbounded"
+        f"{text(domain)} is not supported without bounds; prove this model with its settings, without --unbounded"
     )
 
 
@@ -161,7 +215,7 @@ def _array_leaves(element: Domain, of: str | None) -> list[Part]:
     parts = shape(element)
     if of is None or any(p.index_kind for p in parts):
         raise ModelError(
-            f"an unbounded number of {element} is not supported without bounds; prove this model with its settings"
+            f"an unbounded number of {text(element)} is not supported without bounds; prove this model with its settings"
         )
     return [replace(p, path=f"[]{p.path}", index_kind=of) for p in parts]
 

@@ -40,7 +40,7 @@ from isrcheck.model.language.decorators import Action, ParameterDomain
 from isrcheck.model.language.domains import Domain, Number
 from isrcheck.model.language.errors import ModelError, TheState, caller, line_of, mistake, nearest
 from isrcheck.model.language.model import Model, as_parameter, is_there
-from isrcheck.model.semantics.method_calls import heeded
+from isrcheck.model.semantics.method_calls import functions_of, heeded
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,16 @@ def for_all_bounds(model: type[Model], settings: dict[str, Any]) -> AnyBounds:
     instance = model.__new__(model)
     own: dict[str, Any] = instance.__dict__
     own["settings"] = values
-    own["_domains"] = {name: instance.resolved_domain(d) for name, d in instance.variables().items()}
+    own["_domains"] = {name: instance.resolved_domain(d) for name, d in _declared_variables(instance).items()}
     return AnyBounds(instance, book, bounds, tuple(known))
+
+
+def _declared_variables(model: Model) -> dict[str, Domain]:
+    """The variables that a model declares. Overridden methods are heeded, too, because an override calls them."""
+    for cls in type(model).__mro__:
+        if "variables" in vars(cls):
+            functions_of(vars(cls)["variables"], model)
+    return heeded(type(model).variables, model)  # type: ignore[no-any-return]
 
 
 @dataclass(frozen=True)
@@ -226,7 +234,9 @@ def arguments(
     parameter is an unknown number. Yields the choice, all arguments, the unknown numbers with their kinds, and the
     conditions that the unknown numbers lie in their domains.
     """
-    domains = {n: model.resolved_domain(d if isinstance(d, Domain) else d(model)) for n, d in parameters.items()}
+    domains = {
+        n: model.resolved_domain(d if isinstance(d, Domain) else heeded(d, model)) for n, d in parameters.items()
+    }
     finite = {n: d for n, d in domains.items() if kind(d) is None}
     for values in itertools.product(*(list(d.values()) for d in finite.values())):
         chosen = dict(zip(finite, values, strict=True))

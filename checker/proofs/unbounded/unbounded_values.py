@@ -34,8 +34,10 @@ from isrcheck.checker.proofs.unbounded.shapes import (
     first,
     inside,
     kind,
+    same,
     scalarset_of,
     shape,
+    text,
 )
 from isrcheck.model.language.domains import Broker, BrokerSet, Domain, Enum, Flag, Number, Per, Record, Sequence_
 from isrcheck.model.language.errors import ModelError, OfTheState, caller, mistake, nearest
@@ -284,8 +286,8 @@ def flat(domain: Domain, value: Any) -> tuple[tuple[Term, ...], Term]:
     if type(domain) in SCALARS:
         return terms_of(SCALARS[type(domain)], domain, value, stored=True)
     if isinstance(value, Structure):
-        if value._domain != domain:
-            raise mistake(f"a value is {value._domain}", f"store {domain} there")
+        if not same(value._domain, domain):
+            raise mistake(f"a value is {text(value._domain)}", f"store {text(domain)} there")
         return value._terms, value._defined
     if isinstance(domain, Record) and isinstance(value, dict):
         for name in {*value} ^ {*domain.names}:
@@ -301,7 +303,7 @@ def flat(domain: Domain, value: Any) -> tuple[tuple[Term, ...], Term]:
         for x in value:
             empty = empty.appended(x)
         return empty._terms, empty._defined
-    raise mistake(f"{value!r} is not {domain}", "store a value of that domain")
+    raise mistake(f"{value!r} is not {text(domain)}", "store a value of that domain")
 
 
 def _is_whole(domain: Per, values: Sequence[Any]) -> bool:
