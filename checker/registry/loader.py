@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, Final
@@ -23,7 +24,7 @@ from isrcheck.model.language.model import Model, kebab
 from isrcheck.model.language.properties import KINDS, kind_of
 from isrcheck.model.language.refinements import refinement_of
 from isrcheck.model.language.text_conditions import is_condition_text, text_condition
-from isrcheck.model.semantics.method_calls import is_a_modellers, print_to_stderr
+from isrcheck.model.semantics.method_calls import is_a_users_file, print_to_stderr
 
 Invariant = Callable[[Any, Any], Any]
 SHIPPED: Final = "isrcheck."
@@ -318,7 +319,10 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
 
 
 def run_file(path: Path) -> ModuleType:
-    """Runs a user's file, and returns its module. The file may import files beside it."""
+    """Runs a user's file, and returns its module. The file may import files beside it.
+
+    The file and all of the user's files that it imports are read anew, so the module is as the files are now.
+    """
     with path.open("rb"):
         pass  # an unreadable file is an OSError, not a mistake in a model
     loader = _FromSource(path.stem, str(path.resolve()))
@@ -326,52 +330,65 @@ def run_file(path: Path) -> ModuleType:
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     vars(module)["print"] = print_to_stderr
-    folder, writing = str(path.resolve().parent), sys.dont_write_bytecode
+    folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
-    sys.dont_write_bytecode = True
     try:
-        with own_neighbours(path.resolve().parent), blaming(path):
+        with imports_read_anew(), blaming(path):
             loader.exec_module(module)
     finally:
-        sys.dont_write_bytecode = writing
         sys.path.remove(folder)
     return module
 
 
 @contextmanager
-def own_neighbours(folder: Path) -> Iterator[None]:
-    """Hides some of the user's loaded modules while the body of the `with` statement runs.
+def imports_read_anew() -> Iterator[None]:
+    """While the body of the `with` statement runs, each import of a user's module runs the module's file again.
 
-    A module of the user is hidden if it has the name of a file or package in `folder`, but comes from elsewhere. So an
-    import of this name finds the file in `folder`. A model imports the files beside it by their bare names, and two
-    models (or two versions of a model) may have different files of the same name beside them.
+    Afterwards, the program has the modules that it had before. Two models (or two versions of a model) may each import
+    a file of the same name. A program may also have imported such a file itself, and keeps what it imported.
     """
-    names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
-    others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}
-    kept = _taken_out(others)
+    kept = _taken_out()
+    finder = _FreshFinder()
+    sys.meta_path.insert(0, finder)
+    importlib.invalidate_caches()  # else a file that was just created beside the model may not be found
     try:
         yield
     finally:
-        _taken_out(others)
+        sys.meta_path.remove(finder)
+        _taken_out()
         sys.modules.update(kept)
 
 
-def _stands_elsewhere(module: ModuleType, folder: Path) -> bool:
-    """Whether a module is a user's file or package in another folder than `folder`."""
-    file = getattr(module, "__file__", None)
-    if not file or module.__name__ in ("__main__", "isrcheck") or not is_a_modellers(module.__name__, file):
+def _taken_out() -> dict[str, ModuleType]:
+    """Removes the user's modules from `sys.modules`, and returns them."""
+    return {name: sys.modules.pop(name) for name, module in list(sys.modules.items()) if _is_users(name, module)}
+
+
+def _is_users(name: str, module: ModuleType) -> bool:
+    """Whether a module comes from a user's Python file, or is a folder of such files. Installed modules do not."""
+    if name == "__main__" or f"{name}.".startswith(SHIPPED):
         return False
-    place = Path(file).resolve().parent
-    return (place.parent if hasattr(module, "__path__") else place) != folder
+    file = getattr(module, "__file__", None)
+    files = [file] if file else list(getattr(module, "__path__", ()))
+    readable = not file or file.endswith(".py")  # a compiled extension may refuse to be loaded twice
+    return readable and bool(files) and all(is_a_users_file(name, str(x)) for x in files)
 
 
-def _taken_out(tops: set[str]) -> dict[str, ModuleType]:
-    """Removes the modules with these top-level names from `sys.modules`, and returns them."""
-    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in tops}
+class _FreshFinder:
+    """Finds modules as Python does, but a user's file is compiled even if there is cached bytecode."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        others = (finder for finder in sys.meta_path if finder is not self and hasattr(finder, "find_spec"))
+        spec = next((found for finder in others if (found := finder.find_spec(name, path, target)) is not None), None)
+        if spec is not None and type(spec.loader) is importlib.machinery.SourceFileLoader:
+            file = spec.loader.path
+            if not f"{name}.".startswith(SHIPPED) and is_a_users_file(name, file):
+                spec.loader, spec.cached = _FromSource(name, file), None
+        return spec
 
 
 class _FromSource(importlib.machinery.SourceFileLoader):
-    """Compiles a file whenever it is loaded.
+    """Compiles a file whenever it is loaded, and writes no bytecode.
 
     Python's own loader misses a change if the file keeps its length and is saved again within the same second. It would
     use the cached bytecode, and the answer would be about the earlier text of the model.

@@ -158,6 +158,11 @@ def is_a_modellers(module: str, file: str = "") -> bool:
     return not file.startswith((*_paths("stdlib", "platstdlib"), "<frozen "))
 
 
+def is_a_users_file(module: str, file: str) -> bool:
+    """True for a file that is neither installed nor part of isrcheck or of Python."""
+    return not _is_installed(file) and is_a_modellers(module, file)
+
+
 def _is_installed(file: str) -> bool:
     return "/site-packages/" in file or "/dist-packages/" in file or file.startswith(_paths("purelib", "platlib"))
 
