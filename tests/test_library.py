@@ -188,3 +188,25 @@ def test_a_file_that_was_just_created_is_found(tmp_path: Path) -> None:
     path.write_text("import created\n" + path.read_text())
     (tmp_path / "created.py").touch()
     load_model_class(str(path))
+
+
+CHANGED = {
+    "a number": ("s.value < 2", "s.value < 9"),
+    "a number in a tuple": ("s.value < (0, 2)[1]", "s.value < (0, 9)[1]"),
+    "a number in an inner function": ("(lambda: s.value < 2)()", "(lambda: s.value < 9)()"),
+    "a default": ("(lambda n=2: s.value < n)()", "(lambda n=9: s.value < n)()"),
+}
+
+
+@pytest.mark.parametrize(("before", "after"), CHANGED.values(), ids=list(CHANGED))
+def test_an_imported_class_is_checked_as_it_was_imported(
+    before: str, after: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = counter(tmp_path)
+    text = path.read_text()
+    path.write_text(text.replace("s.value < self.least", before))
+    monkeypatch.syspath_prepend(tmp_path)
+    imported = importlib.import_module("counter")
+    del sys.modules["counter"]
+    path.write_text(text.replace("s.value < self.least", after))
+    assert [check(model, {"top": 5}).verdict for model in (imported.Counter, str(path))] == ["violated", "holds"]
