@@ -61,7 +61,7 @@ def assert_holds(
     asked: dict[str, Any] = {"profile": profile, "deadlock": deadlock, "engine": engine, "limits": limits}
     asked |= {"liveness": liveness, "fairness": fairness}
     result = check(model, settings, invariants=invariants, workers=workers, **asked)
-    if result.verdict != "holds":
+    if result.verdict != "holds" or result.asks_nothing:
         raise NotAsAsserted(result_in_words(result), result)
     return result
 
