@@ -53,6 +53,8 @@ from isrcheck.model.language.settings import Declared, Setting, check_profiles
 from isrcheck.model.semantics.method_calls import heeded
 
 RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})
+LARGEST_SET: Final = 62
+"""The largest number of members of a scalarset of which there is a set: a set is a number below 2^62."""
 DESCRIBE = "describe_"
 """Prefix of the names of methods that describe a step in a sentence; see `descriptions`."""
 _TOLD = "told_"
@@ -116,6 +118,10 @@ class Model:
             if leaves(domain) > MOST_LEAVES:
                 what = f"variable {name!r} has {_many(leaves(domain))} parts, and {MOST_LEAVES:,} at most are explored"
                 raise mistake_in(type(self).variables, what, "give it smaller domains")
+            largest = max((x.high.bit_length() for x in domain.scalars if x.kind == "set"), default=0)
+            if largest > LARGEST_SET:
+                what = f"variable {name!r} has sets of {largest} members, and {LARGEST_SET} at most fit into a set"
+                raise mistake_in(type(self).variables, what, "let the setting that counts them be smaller")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__.get("_domains", ()):
