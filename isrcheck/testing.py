@@ -56,7 +56,7 @@ def assert_holds(
 ) -> Result:
     """Explores all states, and fails unless all checked invariants and properties hold.
 
-    Also fails if every behaviour that a property is about is excused for want of room (docs/explanation/liveness.md).
+    Also fails if every behaviour that a property is about is stopped by a bound (docs/explanation/liveness.md).
     With `deadlock`, also fails if there is a deadlock. The arguments are those of `check`.
 
     >>> tiny = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 0}
@@ -67,7 +67,7 @@ def assert_holds(
     asked: dict[str, Any] = {"profile": profile, "deadlock": deadlock, "engine": engine, "limits": limits}
     asked |= {"liveness": liveness, "fairness": fairness}
     result = check(model, settings, invariants=invariants, workers=workers, **asked)
-    if result.verdict != "holds":
+    if result.verdict != "holds" or result.asks_nothing:
         raise NotAsAsserted(result_in_words(result), result)
     excused = [f"{name} {property_text(outcome)}" for name, outcome in result.liveness.items() if outcome.only_excused]
     if excused:

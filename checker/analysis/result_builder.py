@@ -90,7 +90,9 @@ class ResultBuilder:
             orbits=exploration.orbits,
             unrolled=None if exploration.unrolled is None else exploration.depth,
         )
-        result.exit_code = _exit_code(result, exploration, fail_on_vacuity)
+        result.exit_code = _exit_code(
+            result, exploration, fail_on_vacuity, asks_nothing=result.asks_nothing and not self.interpreter.properties
+        )
         return result
 
     def _verdict(self, invariants: list[InvariantResult]) -> Verdict:
@@ -228,7 +230,7 @@ def reason(exploration: Exploration, limits: Limits) -> str | None:
     return None
 
 
-def _exit_code(result: Result, exploration: Exploration, fail_on_vacuity: bool) -> int:
+def _exit_code(result: Result, exploration: Exploration, fail_on_vacuity: bool, asks_nothing: bool) -> int:
     codes = {Exit.HOLDS}
     if exploration.error is not None:
         codes.add(Exit.EVALUATION)
@@ -240,6 +242,6 @@ def _exit_code(result: Result, exploration: Exploration, fail_on_vacuity: bool) 
         codes.add(Exit.INTERRUPTED)
     if exploration.stopped in ("states", "depth", "memory", "time", "unknown"):
         codes.add(Exit.LIMIT)
-    if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached):
+    if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached or asks_nothing):
         codes.add(Exit.DIFFERENCE)
     return next(code for code in Exit.PRECEDENCE if code in codes)

@@ -61,8 +61,6 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
         raise click.UsageError("--watch requires a model file: isrcheck check --watch my_model.py")
     from watchfiles import PythonFilter, watch
 
-    from isrcheck.checker.scenarios.derived_files import forgetting_neighbours
-
     first = True
     # `watch` also yields empty sets. The first set shows that watching has begun, so the first check misses no change.
     for changed in watch(
@@ -80,8 +78,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
             names = ", ".join(sorted({Path(name).name for _, name in changed}))
             click.echo(f"\n{names}: changed")
         first = False
-        with forgetting_neighbours(path):
-            _once(check)
+        _once(check)
 
 
 def _once(check: Callable[[], None]) -> None:

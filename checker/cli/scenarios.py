@@ -95,9 +95,8 @@ def new(
     asked = {"invariants": list(invariants), "deadlock": deadlock, "keep_going": keep_going}
     scenario = begin(folder, model, asked, settings_of(loaded.cls, loaded.name, settings))
     click.echo(f"{folder}: {expected(scenario)}")
-    click.echo(
-        f"write title, source, story and control in {folder / FILE}, then run: isrcheck regress {folder} --update"
-    )
+    again = f"isrcheck regress {scenario.root} --update"
+    click.echo(f"write title, source, story and control in {folder / FILE}, then run: {again}")
 
 
 def _listing(scenarios: list[Scenario]) -> list[str]:

@@ -26,6 +26,7 @@ from isrcheck.checker.proofs.proof_result import Counterexample, Failing, ProofR
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Exit
+from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.language.model import Model
 from isrcheck.model.semantics.tracing import sentence_of, trace
 from isrcheck.model.semantics.transition_system import TransitionSystem
@@ -55,6 +56,8 @@ def induction(
     """
     began = time.perf_counter()
     chosen = loaded.chosen(invariants)
+    if not chosen:
+        raise UnknownName(f"there is nothing to prove of model {loaded.name}; name an invariant, or write one")
     model = loaded.cls(**settings)
     system = trace(model, chosen)
     result = ProofResult(

@@ -30,6 +30,7 @@ from isrcheck.checker.proofs.side_conditions import side_conditions
 from isrcheck.checker.registry.loader import LoadedModel, fitting
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Exit, Instance
+from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.language.model import Model, kebab
 from isrcheck.model.semantics.tracing import sentence_of
 
@@ -50,6 +51,8 @@ def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, 
     chosen = attempt.chosen()
     tell("reading the model and the proof")
     obligations, bound, bounded = obligations_of(attempt)
+    if not chosen:
+        raise UnknownName(f"there is nothing to prove of model {attempt.loaded.name}; name an invariant, or write one")
     result = ProofResult(
         model=attempt.loaded.name,
         settings=settings_shown(attempt),

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import importlib
-import importlib.machinery
 import importlib.util
-import linecache
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import ModuleType
 from typing import Any, Final
 
 import isrcheck.invariants as shipped_invariants
 import isrcheck.model as shipped_models
-from isrcheck.model.language.errors import ModelError, UnknownName, nearest
+from isrcheck.checker.registry.fresh_imports import FromSource, imports_read_anew
+from isrcheck.model.language.decorators import marks_of, refuse_unused
+from isrcheck.model.language.errors import ModelError, UnknownName, line_of, mistake_in, nearest
 from isrcheck.model.language.model import Model, kebab
+from isrcheck.model.language.proofs import Proof
 from isrcheck.model.language.properties import KINDS, kind_of
 from isrcheck.model.language.refinements import refinement_of
 from isrcheck.model.language.text_conditions import is_condition_text, text_condition
-from isrcheck.model.semantics.method_calls import is_a_modellers, print_to_stderr
+from isrcheck.model.semantics.method_calls import print_to_stderr
 
 Invariant = Callable[[Any, Any], Any]
 SHIPPED: Final = "isrcheck."
@@ -95,7 +95,8 @@ class LoadedModel:
         module = self.cls.__module__
         if module.startswith(SHIPPED):
             return set()
-        return {n for n, f in self.cls.predicates("invariant").items() if f.__module__ == module} | self.beside
+        own = {n for n, f in self.cls.predicates("invariant").items() if f.__module__ == module}
+        return own | {n for n in self.beside if self.invariants[n].__module__ == module}
 
     def unchecked(self) -> list[str]:
         """The invariants in the user's own file that are not checked by default."""
@@ -148,10 +149,11 @@ def fitting(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]
     `module` is the model's file. If `module` is None, the invariants that the file defines outside of classes are left
     out.
     """
-    beside = _decorated(module) if module is not None else {}
+    beside = _beside(cls, module, _decorated)
     _require_makeable(cls)
-    shared = about(cls, library_invariants())
-    return dict(sorted({**shared, **beside, **cls.predicates("invariant")}.items()))
+    shared, own = about(cls, library_invariants()), cls.predicates("invariant")
+    _refuse_two(cls, beside, own)
+    return dict(sorted({**shared, **beside, **own}.items()))
 
 
 def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str, Invariant]:
@@ -159,10 +161,37 @@ def fitting_properties(cls: type[Model], module: ModuleType | None) -> dict[str,
 
     `module` is as for `fitting`.
     """
-    beside = _properties(module) if module is not None else {}
+    beside = _beside(cls, module, _properties)
     _require_makeable(cls)
     own = {name: f for kind in KINDS for name, f in cls.predicates(kind).items()}
+    _refuse_two(cls, beside, own)
     return dict(sorted({**about(cls, library_properties()), **beside, **own}.items()))
+
+
+def _beside(
+    cls: type[Model], module: ModuleType | None, chosen: Callable[[Mapping[str, Any]], dict[str, Invariant]]
+) -> dict[str, Invariant]:
+    """The predicates of a model's file, and those of the user's files that define its bases.
+
+    Raises `ModelError` if two files define the same name. There are none if `module`, the model's file, is None.
+    """
+    if module is None:
+        return {}
+    found = chosen(vars(module))
+    for base in cls.__mro__[1:]:
+        names = getattr(base, "__file_names__", {})
+        if base.__module__ != module.__name__ and not base.__module__.startswith(SHIPPED):
+            _refuse_two(base, found, more := chosen(names))
+            found |= more
+    return found
+
+
+def _refuse_two(cls: type[Model], beside: dict[str, Invariant], own: dict[str, Invariant]) -> None:
+    """Raises `ModelError` if a predicate of a file has the name of another one, of a class or of the file of a base."""
+    for name, function in beside.items():
+        if name in own and own[name] is not function:
+            what = f"{function.__name__} has the name of another one, at {line_of(own[name])}, for {cls.__name__}"
+            raise mistake_in(function, what, "give each a name of its own")
 
 
 def about(cls: type[Model], known: dict[str, Invariant]) -> dict[str, Invariant]:
@@ -208,7 +237,7 @@ def library_invariants() -> dict[str, Invariant]:
     """Every invariant of the `invariants` package."""
     found: dict[str, Invariant] = {}
     for module in modules_of(shipped_invariants):
-        found.update(_decorated(module))
+        found.update(_decorated(vars(module)))
     return found
 
 
@@ -217,7 +246,7 @@ def library_properties() -> dict[str, Invariant]:
     """Every property of the `invariants` package."""
     found: dict[str, Invariant] = {}
     for module in modules_of(shipped_invariants):
-        found.update(_properties(module))
+        found.update(_properties(vars(module)))
     return found
 
 
@@ -278,20 +307,20 @@ def models_in(module: ModuleType) -> list[type[Model]]:
     return [cls for cls in own if cls.__module__ == module.__name__ and not cls.abstract]
 
 
-def _decorated(module: ModuleType) -> dict[str, Invariant]:
-    functions = {n: f for n, f in vars(module).items() if getattr(f, "__predicate__", None) == "invariant"}
-    return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
+def _decorated(names: Mapping[str, Any]) -> dict[str, Invariant]:
+    functions = {n: f for n, f in names.items() if getattr(f, "__predicate__", None) == "invariant"}
+    return {kebab(n): f for n, f in functions.items() if f.__module__ == names["__name__"]}
 
 
-def _properties(module: ModuleType) -> dict[str, Invariant]:
-    functions = {n: f for n, f in vars(module).items() if kind_of(f) is not None}
-    return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
+def _properties(names: Mapping[str, Any]) -> dict[str, Invariant]:
+    functions = {n: f for n, f in names.items() if kind_of(f) is not None}
+    return {kebab(n): f for n, f in functions.items() if f.__module__ == names["__name__"]}
 
 
-def mappings_in(module: ModuleType) -> dict[str, Invariant]:
-    """The refinement mappings that a module defines itself."""
-    functions = {n: f for n, f in vars(module).items() if refinement_of(f) is not None}
-    return {kebab(n): f for n, f in functions.items() if f.__module__ == module.__name__}
+def mappings_in(names: Mapping[str, Any]) -> dict[str, Invariant]:
+    """The refinement mappings among the names of a file, without those that the file imports."""
+    functions = {n: f for n, f in names.items() if refinement_of(f) is not None}
+    return {kebab(n): f for n, f in functions.items() if f.__module__ == names["__name__"]}
 
 
 def _from_file(path: Path, wanted: str) -> LoadedModel:
@@ -306,80 +335,64 @@ def _from_file(path: Path, wanted: str) -> LoadedModel:
     cls = models[wanted or next(iter(models))]
     name = kebab(path.stem) if len(models) == 1 else f"{kebab(path.stem)}:{cls.__name__}"
     with blaming(path):
+        beside, mappings = _beside(cls, module, _decorated), _beside(cls, module, mappings_in)
+        _refuse_unused_in(module, {*beside.values(), *mappings.values(), *_beside(cls, module, _properties).values()})
         return LoadedModel(
             cls,
             name,
             path.resolve(),
             fitting(cls, module),
-            frozenset(_decorated(module)),
+            frozenset(beside),
             fitting_properties(cls, module),
-            mappings_in(module),
+            mappings,
         )
 
 
+IN_A_FILE: Final = ("invariant", *KINDS, "refinement")
+"""The decorators of functions outside of classes."""
+
+
+def _refuse_unused_in(module: ModuleType, used: set[Invariant]) -> None:
+    """Raises `ModelError` for a marked function of a model's file that is in a class without use, or is imported."""
+    classes = [x for x in vars(module).values() if isinstance(x, type)]
+    within = {id(x) for cls in classes for base in cls.__mro__ for x in vars(base).values()}
+    for cls in classes:
+        if cls.__module__ == module.__name__ and not any(
+            issubclass(x, Model | Proof) for x in classes if issubclass(x, cls)
+        ):
+            place = f"is in class {cls.__name__}, which is no model"
+            refuse_unused(vars(cls), (), place, f"write class {cls.__name__}(Model)")
+    for name, value in vars(module).items():
+        marks = marks_of(value)
+        if not marks or value in used or id(value) in within:
+            continue
+        if value.__module__ != module.__name__ and not value.__module__.startswith(SHIPPED):
+            what = f"@{marks[0]} {value.__name__} is imported into {module.__name__}.py as {name}, and not asked there"
+            raise mistake_in(value, what, "mark a function of that file that calls it, and import its file only")
+
+
 def run_file(path: Path) -> ModuleType:
-    """Runs a user's file, and returns its module. The file may import files beside it."""
+    """Runs a user's file, and returns its module. The file may import files beside it.
+
+    The file and all of the user's files that it imports are read anew, so the module is as the files are now.
+    """
     with path.open("rb"):
         pass  # an unreadable file is an OSError, not a mistake in a model
-    loader = _FromSource(path.stem, str(path.resolve()))
+    loader = FromSource(path.stem, str(path.resolve()))
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve(), loader=loader)
     assert spec is not None
     module = importlib.util.module_from_spec(spec)
     vars(module)["print"] = print_to_stderr
-    folder, writing = str(path.resolve().parent), sys.dont_write_bytecode
+    folder = str(path.resolve().parent)
     sys.path.insert(0, folder)
-    sys.dont_write_bytecode = True
     try:
-        with own_neighbours(path.resolve().parent), blaming(path):
+        with imports_read_anew() as imported, blaming(path):
             loader.exec_module(module)
     finally:
-        sys.dont_write_bytecode = writing
         sys.path.remove(folder)
+    for one in (*imported, module):
+        refuse_unused(vars(one), IN_A_FILE, "is outside of a class", "put it into the class of a model")
     return module
-
-
-@contextmanager
-def own_neighbours(folder: Path) -> Iterator[None]:
-    """Hides some of the user's loaded modules while the body of the `with` statement runs.
-
-    A module of the user is hidden if it has the name of a file or package in `folder`, but comes from elsewhere. So an
-    import of this name finds the file in `folder`. A model imports the files beside it by their bare names, and two
-    models (or two versions of a model) may have different files of the same name beside them.
-    """
-    names = {p.stem for p in folder.glob("*.py")} | {p.parent.name for p in folder.glob("*/__init__.py")}
-    others = {name for name in names & sys.modules.keys() if _stands_elsewhere(sys.modules[name], folder)}
-    kept = _taken_out(others)
-    try:
-        yield
-    finally:
-        _taken_out(others)
-        sys.modules.update(kept)
-
-
-def _stands_elsewhere(module: ModuleType, folder: Path) -> bool:
-    """Whether a module is a user's file or package in another folder than `folder`."""
-    file = getattr(module, "__file__", None)
-    if not file or module.__name__ in ("__main__", "isrcheck") or not is_a_modellers(module.__name__, file):
-        return False
-    place = Path(file).resolve().parent
-    return (place.parent if hasattr(module, "__path__") else place) != folder
-
-
-def _taken_out(tops: set[str]) -> dict[str, ModuleType]:
-    """Removes the modules with these top-level names from `sys.modules`, and returns them."""
-    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in tops}
-
-
-class _FromSource(importlib.machinery.SourceFileLoader):
-    """Compiles a file whenever it is loaded.
-
-    Python's own loader misses a change if the file keeps its length and is saved again within the same second. It would
-    use the cached bytecode, and the answer would be about the earlier text of the model.
-    """
-
-    def get_code(self, fullname: str) -> CodeType:
-        linecache.checkcache(self.path)
-        return self.source_to_code(self.get_data(self.path), self.path)
 
 
 class blaming:

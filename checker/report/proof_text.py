@@ -48,6 +48,9 @@ def _how(result: ProofResult) -> str:
         else f"{plural(len(result.lemmas), 'lemma')} of {result.proof}"
     )
     form = "without bounds" if result.form == "unbounded" else "with these settings"
+    fixed = [f"{n} = {x}" for n, x in result.settings.items() if isinstance(x, int) and not isinstance(x, bool)]
+    if result.form == "unbounded" and fixed:
+        form = f"{form}, at {', '.join(fixed)}"
     versions = ", ".join(f"{name} {version}" for name, version in result.solvers.items())
     return f"by {by}, {form}, {number(result.obligations)} goals checked by {versions}"
 

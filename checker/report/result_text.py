@@ -52,6 +52,10 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
             so_far = f"no violation within {plural(result.depth - 1, 'step')}" if result.depth else "nothing is known"
         reason = result.reason or "the search did not finish"
         return f"{ink('open', 'INCOMPLETE')}  {result.model}: {reason}; {so_far}"
+    if result.asks_nothing:
+        explored = f"all of {_explored(result)}, depth {result.depth}"
+        what = "there is no invariant to check, and no property or deadlock was asked"
+        return f"{ink('open', 'NOTHING ASKED')}  {result.model}: {what}; {explored}{_vacuously(result)}"
     return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}"
 
 
@@ -67,8 +71,7 @@ def _violations(result: Result) -> str:
 
 def _holding(result: Result) -> str:
     names = [*result.invariants, *(["no deadlock"] if result.deadlock else []), *result.liveness]
-    what = ", ".join(names) if names else "no invariant to check"
-    return f"{what}; all of {_explored(result)}, depth {result.depth}"
+    return f"{', '.join(names)}; all of {_explored(result)}, depth {result.depth}"
 
 
 def _explored(result: Result) -> str:

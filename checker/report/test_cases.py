@@ -199,6 +199,10 @@ class _Maker:
         if self.result.unmet:
             said = "; ".join(self.result.unmet)
             yield Case(self._suite, "expectation", "failed", said, "The outcome is as expected.")
+        elif self.result.asks_nothing:
+            said = "there is no invariant to check, and no property or deadlock was asked"
+            outcome: Outcome = "failed" if self.result.exit_code == Exit.DIFFERENCE else "skipped"
+            yield Case(self._suite, "vacuity", outcome, said, "Something is asked.")
         elif self.result.exit_code == Exit.DIFFERENCE:
             never = [*self.result.actions_never_fired, *self.result.goals_never_reached]
             parts = ("never seen", never), ("nothing shown by", nothing_shown_by(self.result))

@@ -412,6 +412,11 @@ class Result:
         return self.unrolled is None
 
     @property
+    def asks_nothing(self) -> bool:
+        """Whether the check asked for nothing that could be wrong: no invariant, no property, no deadlock."""
+        return not self.invariants and not self.liveness and self.deadlock is None
+
+    @property
     def distinct(self) -> int:
         """The number of different states found, including the initial ones. Under symmetry, the number of orbits."""
         return sum(self.levels)

@@ -8,11 +8,8 @@ The files contain no times, paths or numbers of workers, so they have the same b
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from isrcheck.checker.results.exploration import Limits
@@ -53,14 +50,10 @@ def derive(scenario: Scenario, limits: Limits = Limits(), with_story: bool = Fal
     from isrcheck.checker.registry.loader import load_model_class
     from isrcheck.checker.scenarios.controls import fixed_versions_of
 
-    specification = scenario.specification()
-    with forgetting_neighbours(scenario.file):
-        loaded = load_model_class(specification)
-        result = run_scenario(
-            scenario, loaded, scenario.settings, limits, workers=1
-        )  # because scenarios run in parallel
-        compare_all_with_fixes(result, loaded, fixed_versions_of(scenario, loaded, {}))
-        story = _story(loaded, result) if with_story else None
+    loaded = load_model_class(scenario.specification())
+    result = run_scenario(scenario, loaded, scenario.settings, limits, workers=1)  # because scenarios run in parallel
+    compare_all_with_fixes(result, loaded, fixed_versions_of(scenario, loaded, {}))
+    story = _story(loaded, result) if with_story else None
     data = summary(result)
     unfinished = None if result.reason is None else (_unfinished(result), _code(result))
     return Derived(data, files_of(result), unfinished, story)
@@ -217,28 +210,6 @@ def _lines(data: Any, indent: str) -> str:
     inner = indent + " "
     rows = (f"{inner}{json.dumps(key)}: {_lines(value, inner)}" for key, value in sorted(data.items()))
     return "{\n" + ",\n".join(rows) + f"\n{indent}}}"
-
-
-@contextmanager
-def forgetting_neighbours(file: Path | None) -> Iterator[None]:
-    """On exit, removes from `sys.modules` the modules that the `with` block loaded from the folder of a user's model.
-
-    One process derives several scenarios, and two models may each have their own module `words.py`.
-    """
-    before = {name.partition(".")[0] for name in sys.modules}
-    try:
-        yield
-    finally:
-        if file is not None:
-            _forget(file.resolve().parent, before)
-
-
-def _forget(folder: Path, known: set[str]) -> None:
-    for top in {name.partition(".")[0] for name in sys.modules} - known:
-        origin = getattr(sys.modules.get(top), "__file__", None)
-        if origin is not None and Path(origin).resolve() in (folder / f"{top}.py", folder / top / "__init__.py"):
-            for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
-                del sys.modules[name]
 
 
 def settle(scenario: Scenario, loaded: LoadedModel, given: Iterable[str], result: Result) -> None:

@@ -25,8 +25,9 @@ def begin(folder: Path, model: str, asked: Mapping[str, Any], settings: Mapping[
     is removed.
     """
     if folder.exists() or folder.is_symlink():
+        root = _root_of(folder, _seen_from(folder, model))
         raise CommandError(
-            f"{folder} already exists; choose another name, or run: isrcheck regress {folder}", Exit.OUTPUT
+            f"{folder} already exists; choose another name, or run: isrcheck regress {root}", Exit.OUTPUT
         )
     folder.mkdir(parents=True)
     try:

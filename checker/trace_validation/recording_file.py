@@ -181,7 +181,10 @@ def read(path: Path) -> Recording:
         content = file.read(LARGEST_FILE + 1)
     if len(content) > LARGEST_FILE:
         raise DamagedFile(f"it is larger than {LARGEST_FILE // 2**20} MiB")
-    return recognised(content)
+    recording = recognised(content)
+    if not recording.lines:
+        raise DamagedFile("it has a header and no lines, so nothing is asked; record at least one event")
+    return recording
 
 
 def recognised(content: bytes) -> Recording:

@@ -3,16 +3,29 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeVar, overload
 
 from isrcheck.model.language.domains import Domain
-from isrcheck.model.language.errors import mistake, mistake_in, modellers_frame, require_own, require_takes
+from isrcheck.model.language.errors import ModelError, mistake, mistake_in, modellers_frame, require_own, require_takes
 
 Method = TypeVar("Method", bound=Callable[..., Any])
+Marked = TypeVar("Marked")
 DECORATED = ("__action__", "__predicate__")
 """The attributes of a method that mark it as an action or as a predicate."""
+MARKS: Final = (
+    "__action__",
+    "__predicate__",
+    "__initial__",
+    "__refinement__",
+    "__statement__",
+    "__records__",
+    "__needs__",
+)
+"""The attributes by which a decorator of the language marks a function."""
+MARKED: Final = "__marked__"
+"""The name, in the body of a class and in a file, of the list of all functions that were marked there."""
 Fair = Literal["weak", "strong", "none"]
 FAIR: Final[tuple[Fair, ...]] = ("weak", "strong", "none")
 
@@ -84,7 +97,7 @@ def action(
             )
         _require_domains(method, f"action {method.__name__}", parameters)
         method.__action__ = Action(parameters, actor, environment, fair, together, handler, where)  # type: ignore[attr-defined]
-        return method
+        return listed(method)
 
     return decorate
 
@@ -110,7 +123,7 @@ def decorator_for(kind: str) -> Callable[[Method], Method]:
             )
         require_takes(method, 2, f"{kind} {method.__name__}", "(self, s)")
         method.__predicate__ = kind  # type: ignore[attr-defined]
-        return method
+        return listed(method)
 
     return decorate
 
@@ -132,7 +145,7 @@ def needs(*variables: str, setting: str | None = None, family: str | None = None
         method.__needs__ = variables  # type: ignore[attr-defined]
         method.__needs_setting__ = setting  # type: ignore[attr-defined]
         method.__needs_family__ = family  # type: ignore[attr-defined]
-        return method
+        return listed(method)
 
     return decorate
 
@@ -167,9 +180,49 @@ def initial(**parameters: ParameterDomain) -> Callable[[Method], Method]:
     def decorate(method: Method) -> Method:
         _require_domains(method, "initial", parameters)
         method.__initial__ = parameters  # type: ignore[attr-defined]
-        return method
+        return listed(method)
 
     return decorate
+
+
+def listed(marked: Marked) -> Marked:
+    """Lists a marked function, or a class of the language, in the class body or file in which it is defined.
+
+    So `refuse_unused` finds it even if its name has another value at the end.
+    """
+    frame = modellers_frame()
+    if frame.f_locals is frame.f_globals or "__qualname__" in frame.f_locals:
+        frame.f_locals.setdefault(MARKED, []).append(marked)
+    return marked
+
+
+def marks_of(value: Any) -> list[str]:
+    """The names of the decorators that marked a function; none for any other value."""
+    found = [n.strip("_") for n in MARKS if hasattr(value, n)] if inspect.isfunction(value) else []
+    if "predicate" in found:
+        found = [value.__predicate__ if n == "predicate" else n for n in found if n != "needs"]
+    return [value.__statement__.kind if n == "statement" else n for n in found]
+
+
+def refuse_unused(names: Mapping[str, Any], used: Collection[str], place: str, remedy: str) -> None:
+    """Raises `ModelError` for a marked function of a class body or a file that nothing uses.
+
+    The reason is that another value has its name now, or that it has a mark that is not in `used`.
+    """
+    held = {id(x) for x in names.values()}
+    for one in names.get(MARKED, ()):
+        if id(one) in held:
+            continue
+        if inspect.isfunction(one):
+            what = f"{(marks_of(one) or ['function'])[0]} {one.__name__} is not used: its name has another value later"
+            raise mistake_in(one, what, "give each a name of its own")
+        if isinstance(names.get(one.__name__), type):
+            what = f"class {one.__name__} is not used: another class has its name"
+            raise ModelError(f"{one.__stands__}: {what}; give each a name of its own")
+    for value in names.values():
+        for mark in marks_of(value):
+            if mark not in used:
+                raise mistake_in(value, f"@{mark} {value.__name__} {place}, where nothing uses it", remedy)
 
 
 def _require_domains(method: Callable[..., Any], who: str, parameters: dict[str, ParameterDomain]) -> None:

@@ -7,9 +7,17 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from types import FunctionType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, Final, NoReturn
 
-from isrcheck.model.language.decorators import DECORATED, Action, ParameterDomain, require_plain
+from isrcheck.model.language.decorators import (
+    DECORATED,
+    Action,
+    ParameterDomain,
+    listed,
+    marks_of,
+    refuse_unused,
+    require_plain,
+)
 from isrcheck.model.language.domain_size import HUGE, MOST_INSTANCES, MOST_LEAVES, leaves, product
 from isrcheck.model.language.domain_size import values as values_of
 from isrcheck.model.language.domains import (
@@ -34,6 +42,7 @@ from isrcheck.model.language.errors import (
     line_of,
     mistake,
     mistake_in,
+    modellers_frame,
     nearest,
     require_takes,
 )
@@ -44,6 +53,8 @@ from isrcheck.model.language.settings import Declared, Setting, check_profiles
 from isrcheck.model.semantics.method_calls import heeded
 
 RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})
+LARGEST_SET: Final = 62
+"""The largest number of members of a scalarset of which there is a set: a set is a number below 2^62."""
 DESCRIBE = "describe_"
 """Prefix of the names of methods that describe a step in a sentence; see `descriptions`."""
 _TOLD = "told_"
@@ -70,10 +81,14 @@ class Model:
     setting_constraints: ClassVar[SettingConstraints] = ()
     settings: dict[str, Any]
     __stands__: ClassVar[str]
+    __file_names__: ClassVar[Mapping[str, Any]] = {}
+    """All names of the file that defines the class, with their values."""
 
     def __init_subclass__(cls) -> None:
         cls.abstract = cls.__dict__.get("abstract", False)
         cls.__stands__ = caller()
+        cls.__file_names__ = modellers_frame().f_globals
+        listed(cls)
         _check_names(cls)
         for name, method in cls.__dict__.items():
             inherited = next((b.__dict__[name] for b in cls.__mro__[1:] if name in b.__dict__), None)
@@ -86,6 +101,7 @@ class Model:
             if name.startswith(_TOLD) and inspect.isfunction(cls.__dict__.get(name)):
                 new = DESCRIBE + name.removeprefix(_TOLD)
                 raise mistake_in(cls.__dict__[name], f"{name} is now called {new}", "rename it")
+        _check_unused(cls)
         check_profiles(cls)
 
     def __init__(self, **values: Any) -> None:
@@ -102,6 +118,10 @@ class Model:
             if leaves(domain) > MOST_LEAVES:
                 what = f"variable {name!r} has {_many(leaves(domain))} parts; the limit is {MOST_LEAVES:,}"
                 raise mistake_in(type(self).variables, what, "use smaller domains")
+            largest = max((x.high.bit_length() for x in domain.scalars if x.kind == "set"), default=0)
+            if largest > LARGEST_SET:
+                what = f"variable {name!r} has sets of {largest} members; the limit is {LARGEST_SET}"
+                raise mistake_in(type(self).variables, what, "let the setting that counts them be smaller")
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in self.__dict__.get("_domains", ()):
@@ -358,6 +378,33 @@ def _check_decorators(cls: type, name: str, member: Any, inherited: Any) -> None
             raise mistake_in(member, what, f"decorate it with @{kind}")
     if name in ("initial", "variables", "check_settings") and inspect.isfunction(member):
         require_plain(member, name)
+
+
+IN_A_MODEL: Final = (
+    *("action", "invariant", "goal", "constraint", "initial"),
+    *("eventually", "leads_to", "always_eventually", "eventually_always", "eventually_never", "stable"),
+)
+"""The decorators of a model's methods."""
+
+
+def _check_unused(cls: type[Model]) -> None:
+    """Raises `ModelError` for a method that says something about the model, but that nothing would use."""
+    beneath = [c for c in cls.__mro__ if c is not object and not issubclass(c, Model)]
+    for names in (cls.__dict__, *(c.__dict__ for c in beneath)):
+        refuse_unused(names, IN_A_MODEL, "is in a model", "put it where the language has it")
+        for name, member in names.items():
+            if "initial" in marks_of(member) and name != "initial":
+                raise mistake_in(member, f"@initial marks {name}, where nothing uses it", "call it initial")
+    begins = cls.__dict__.get("begins")
+    if not inspect.isfunction(begins) or marks_of(begins) or cls.__module__ == PARTS:
+        return
+    if not hasattr(super(cls, cls), "begins"):
+        raise mistake_in(
+            begins, f"begins of {cls.__name__} is not used, because {cls.__name__} is no Part", "call it initial"
+        )
+
+
+PARTS: Final = "isrcheck.model.language.parts"
 
 
 def _inside(name: str, member: Any) -> list[Any]:

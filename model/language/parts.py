@@ -45,6 +45,8 @@ class Part(Model):
         for name in ("holds", "begins"):
             if name in cls.__dict__:
                 require_plain(cls.__dict__[name], name)
+        for name, whole in (("holds", "variables"), ("begins", "initial")):
+            _require_collected(cls, name, whole)
 
     def holds(self) -> dict[str, Any]:
         """Name and domain of each variable that this part itself owns."""
@@ -70,6 +72,19 @@ class Part(Model):
         """Calls `begins` of each part."""
         for owner in owners_of(type(self), "begins"):
             owner.__dict__["begins"](self, s)
+
+
+def _require_collected(cls: type[Part], name: str, whole: str) -> None:
+    """Raises `ModelError` if `name` of some class (such as `begins`) is never called, because `whole` is replaced."""
+    for other in cls.__mro__:
+        if not issubclass(other, Model) and name in other.__dict__ and other is not object:
+            what = f"{name} of {other.__name__} is not used, because {other.__name__} is no Part"
+            raise mistake_in(other.__dict__[name], what, "derive it from Part")
+    method, owners = getattr(cls, whole), list(owners_of(cls, name))
+    names = getattr(getattr(method, "__code__", None), "co_names", ())
+    if method is not getattr(Part, whole) and owners and not {name, whole} & {*names}:
+        what = f"{whole} of {cls.__name__} replaces {name} of {', '.join(c.__name__ for c in owners)}"
+        raise mistake_in(method, what, f"call super().{whole}, or write {name}")
 
 
 def parts_of(cls: type[Model]) -> list[type[Part]]:

@@ -38,9 +38,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from isrcheck.model.language.decorators import Method, ParameterDomain
+from isrcheck.model.language.decorators import Method, ParameterDomain, listed, refuse_unused
 from isrcheck.model.language.domains import Domain
-from isrcheck.model.language.errors import ModelError, UnknownName, line_of, mistake, nearest
+from isrcheck.model.language.errors import ModelError, UnknownName, caller, line_of, mistake, nearest
 from isrcheck.model.language.model import Model, kebab
 from isrcheck.model.semantics.method_calls import heeded
 
@@ -73,7 +73,7 @@ def _statement(kind: Kind, parameters: dict[str, ParameterDomain]) -> Callable[[
             )
         name = kebab(method.__name__)
         method.__statement__ = Statement(name, kind, sentence, parameters, method)  # type: ignore[attr-defined]
-        return method
+        return listed(method)
 
     return decorate
 
@@ -102,7 +102,7 @@ def records(*actions: str) -> Callable[[Method], Method]:
 
     def decorate(method: Method) -> Method:
         method.__records__ = tuple(kebab(a) for a in actions)  # type: ignore[attr-defined]
-        return method
+        return listed(method)
 
     return decorate
 
@@ -118,6 +118,15 @@ class Proof:
     of: ClassVar[type[Model]] = Model
     invariants: ClassVar[tuple[str, ...]] = ()
     mutants: ClassVar[tuple[type[Model], ...]] = ()
+    __stands__: ClassVar[str]
+
+    def __init_subclass__(cls) -> None:
+        cls.__stands__ = caller()
+        listed(cls)
+        used = ("lemma", "candidate", "target", "records")
+        for base in cls.__mro__:
+            if base is cls or not issubclass(base, Proof):
+                refuse_unused(base.__dict__, used, "is in a proof", "put it into a model")
 
     def __init__(self, model: Model) -> None:
         self.model: Any = model

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from isrcheck.model.language.errors import mistake, not_a_condition
-from isrcheck.model.semantics.concrete_values import PlainFlag
+from isrcheck.model.semantics.concrete_values import TRUE, PlainFlag
 
 
 def every(conditions: Iterable[Any]) -> Any:
@@ -90,7 +90,10 @@ def for_all(holds: Callable[..., Any], where: Callable[..., Any] | None = None, 
     for values in itertools.product(*map(list, domains.values())):
         instance = dict(zip(domains, values, strict=True))
         relevant = True if where is None else where(**instance)
-        if (relevant.value if isinstance(relevant, PlainFlag) else relevant) is False:
+        if isinstance(relevant, PlainFlag) and not relevant.value:
+            result = result & TRUE  # a flag of the state, as in a traced model, even if no choice fulfils `where`
+            continue
+        if relevant is False:
             continue
         condition = implies(relevant, holds(**instance))
         if isinstance(condition, PlainFlag):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from isrcheck.model.language.decorators import require_plain
+from isrcheck.model.language.decorators import listed, require_plain
 from isrcheck.model.language.errors import (
     EvaluationError,
     ModelError,
@@ -65,7 +65,7 @@ def refinement(
             raise mistake_in(method, f"refinement {method.__name__} has no docstring", "describe the mapping")
         require_takes(method, 2, f"refinement {method.__name__}", "(model, s)")
         method.__refinement__ = Refinement(of, settings, history)  # type: ignore[attr-defined]
-        return method
+        return listed(method)
 
     return decorate
 

@@ -25,6 +25,7 @@ MODULES: Final = {
     **dict.fromkeys(("os", "posix", "nt", "io", "_io", "pathlib", "tempfile", "glob", "shutil", "socket"), OUTSIDE),
     **dict.fromkeys(("subprocess", "_posixsubprocess", "_socket", "urllib", "http"), OUTSIDE),
     **dict.fromkeys(("threading", "_thread", "multiprocessing", "concurrent", "asyncio", "_asyncio"), BESIDE),
+    "importlib": HIDDEN,
     **dict.fromkeys(("contextvars", "_contextvars", "shelve", "sqlite3", "queue"), CONTEXT),
 }
 """For each module, the error text for a call of one of its functions."""

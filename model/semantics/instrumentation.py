@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import functools
+import importlib.util
 import inspect
 import operator
+import sys
 from collections.abc import Callable, Set
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
 from typing import Any, Final
@@ -175,6 +177,17 @@ class _Instrumentation(ast.NodeTransformer):
             node.value = _asks("@own", node.value, ast.copy_location(ast.Constant(node.attr), node))
         return node
 
+    def visit_Import(self, node: ast.Import) -> Any:
+        return self._imports(node, [x.name for x in node.names])
+
+    def visit_ImportFrom(self, node: ast.ImportFrom) -> Any:
+        return self._imports(node, ["." * node.level + (node.module or "")])
+
+    def _imports(self, node: ast.stmt, modules: list[str]) -> Any:
+        """A question before an import inside a function."""
+        names = [ast.copy_location(ast.Constant(name), node) for name in modules]
+        return [ast.copy_location(ast.Expr(_asks("@imported", *names)), node), node] if self.within else node
+
     def visit_Global(self, node: ast.Global) -> list[ast.stmt]:
         names = [ast.copy_location(ast.Constant(name), node) for name in node.names]
         return [node, ast.copy_location(ast.Expr(_asks("@global", *names)), node)]
@@ -325,6 +338,23 @@ def global_(*names: str) -> None:
         raise mistake(f"global {', '.join(names)} survives the step", KEPT)
 
 
+def imported(*modules: str) -> None:
+    """Refuses the import of a user's module inside a method: the module may be older than its file."""
+    for name in modules if is_running() else ():
+        top = name.partition(".")[0]
+        if top in sys.stdlib_module_names or top == "isrcheck":
+            continue
+        file = modellers_frame().f_code.co_filename if not top else _file_of(top)
+        if "/site-packages/" not in file and "/dist-packages/" not in file:
+            raise mistake(f"{name} is imported while a method runs", "import it at the top of the file")
+
+
+def _file_of(module: str) -> str:
+    """The file of a top-level module; empty if there is no such module."""
+    spec = getattr(sys.modules.get(module), "__spec__", None) or importlib.util.find_spec(module)
+    return (spec and spec.origin) or ""
+
+
 # --- functions of Python that bypass the language -------------------------------------------------------------------
 
 
@@ -398,4 +428,5 @@ QUESTIONS: Final = {
     "@certain": certain,
     "@looks": looks,
     "@global": global_,
+    "@imported": imported,
 }

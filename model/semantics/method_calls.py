@@ -158,6 +158,11 @@ def is_a_modellers(module: str, file: str = "") -> bool:
     return not file.startswith((*_paths("stdlib", "platstdlib"), "<frozen "))
 
 
+def is_a_users_file(module: str, file: str) -> bool:
+    """True for a file that is neither installed nor part of isrcheck or of Python."""
+    return not _is_installed(file) and is_a_modellers(module, file)
+
+
 def _is_installed(file: str) -> bool:
     return "/site-packages/" in file or "/dist-packages/" in file or file.startswith(_paths("purelib", "platlib"))
 
@@ -353,8 +358,20 @@ def _ask(function: FunctionType) -> bool:
     return False
 
 
-def _is_the_same(a: CodeType, b: CodeType) -> bool:
-    return a.co_code == b.co_code and a.co_names == b.co_names and list(a.co_positions()) == list(b.co_positions())
+def _is_the_same(a: Any, b: Any) -> bool:
+    """Whether two code objects, or two constants of code objects, are the same. (`==` takes 1, 1.0 and True as equal.)
+
+    Flags are not compared: a file may be compiled with the `from __future__` of another file.
+    """
+    match a, b:
+        case CodeType(), CodeType():
+            same = a.co_code == b.co_code and a.co_names == b.co_names and a.co_varnames == b.co_varnames
+            return same and _is_the_same(a.co_consts, b.co_consts) and [*a.co_positions()] == [*b.co_positions()]
+        case tuple(), tuple():
+            return len(a) == len(b) and all(map(_is_the_same, a, b))
+        case frozenset(), frozenset():
+            return sorted(map(repr, a)) == sorted(map(repr, b))
+    return type(a) is type(b) and repr(a) == repr(b)
 
 
 @lru_cache(maxsize=16)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from isrcheck import check
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.language import BrokerId, ModelError, bag, broker, channel, flag, per, scalarset
 from isrcheck.model.language.condition_grammar import ConditionSyntaxError
 from isrcheck.model.language.text_conditions import value_of
@@ -200,3 +202,18 @@ def test_a_text_about_brokers_is_refused_where_there_are_none() -> None:
     for text in ("every b in brokers: b == b", "every b: b == b"):
         with pytest.raises(ConditionSyntaxError, match="the model has no brokers"):
             traced_value(Termination(), lambda m, s, text=text: value_of(text, m, s))
+
+
+def test_a_set_of_more_members_than_fit_is_refused(tmp_path: Path) -> None:
+    text = (
+        "from isrcheck.model.language import *\n\n\nclass Big(Model):\n"
+        "    many = setting(62, counts=broker, meaning='b')\n\n"
+        "    def variables(self):\n        return {'held': set_of(broker)}\n"
+    )
+    (tmp_path / "big.py").write_text(text)
+    cls = load_model_class(str(tmp_path / "big.py")).cls
+    assert cls().broker_count == 62
+    for many in (63, 64, 100):
+        what = f"variable 'held' has sets of {many} members, and 62 at most fit into a set"
+        with pytest.raises(ModelError, match=f"^big.py:7: {what}; let the setting that counts them be smaller$"):
+            cls(many=many)

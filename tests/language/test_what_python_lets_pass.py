@@ -42,6 +42,8 @@ AT_ALL = "the state is used as a value; write s.name of a variable"
 
 # Bodies of an action; what only tracing can say, the name of the value, stands between braces.
 REFUSED = {
+    "from beside import words\ns.n = 1": "beside is imported while a method runs; import it at the top of the file",
+    "from .beside import words\ns.n = 1": ".beside is imported while a method runs; import it at the top of the file",
     "s.require(s.preferred is not None)": "`is` applied to the state{: preferred}; write .is_none, or == none",
     "s.on = s.preferred is none": "`is` applied to the state{: preferred}; write .is_none, or == none",
     "s.on = s.zk.on is True": "`is` applied to the state{: zk.on}; write ==",

@@ -47,8 +47,8 @@ class Tally(Model):
         "Nothing comes after three."
         return s.n > 3, s.n == 0
 """
-ALL = "three-comes holds, but every behaviour is excused for want of room: 1 end (raise the bounds)"
-SOME = "three-comes holds; excused for want of room: 1 end (raise the bounds)"
+ALL = "three-comes holds, but a bound stops every behaviour: 1 end (raise the bounds)"
+SOME = "three-comes holds, except where a bound stops it: 1 end (raise the bounds)"
 PLAIN = "three-comes holds"
 CASES = {"all": (ALL, {"skips": "False"}), "some": (SOME, {}), "none": (PLAIN, {"room": 3})}
 
@@ -129,8 +129,8 @@ def reviewed(folder: Path, old: Path, new: Path) -> dict[str, Any]:
 
 def test_a_review_shows_it(tmp_path: Path) -> None:
     files = {case: tally(tmp_path, **CASES[case][1], name=case) for case in CASES}  # type: ignore[arg-type]
-    excused = "holds, excused for want of room"
-    every = "holds, but every behaviour is excused for want of room"
+    excused = "holds, except where a bound stops it"
+    every = "holds, but a bound stops every behaviour"
     for old, new, turn, text in (
         ("none", "some", "other", excused),
         ("none", "all", "vacuous", every),

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from jsonschema import Draft202012Validator
 import isrcheck.checker
 from isrcheck.checker.proofs import certificates, side_conditions
 from isrcheck.checker.proofs.certificates import Question, written
+from isrcheck.checker.report.proof_text import verdict_line
 from tests.cli.running import Outcome, run
 from tests.marks import EXHAUSTIVE, one_in
 
@@ -281,3 +283,18 @@ def test_a_certificate_is_of_the_model_that_it_names(tmp_path: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps(said))
     done = run("prove", "--verify", folder, "kip-279")
     assert (done.code, last_line(done)) == (150, f"isrcheck: {folder}: it is for model kip-320, not kip-279")
+
+
+@pytest.mark.parametrize(
+    ("settings", "form"),
+    [
+        ({"replicas": 3, "log_size": "unbounded", "ghosts": True}, "without bounds, at replicas = 3"),
+        ({"log_size": "unbounded"}, "without bounds"),
+    ],
+)
+def test_the_verdict_names_the_numbers_that_stay_fixed(settings: dict[str, Any], form: str) -> None:
+    made: Any = SimpleNamespace(
+        targets={"a": ""}, by="lemmas", lemmas={}, proof="p", form="unbounded", settings=settings, solvers={"z3": "5"},
+        obligations=3, verdict="proved", model="m",
+    )  # fmt: skip
+    assert verdict_line(made) == f"PROVED  m: a; by 0 lemmas of p, {form}, 3 goals checked by z3 5"

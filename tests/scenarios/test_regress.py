@@ -375,3 +375,20 @@ def test_an_interrupt_of_a_terminal_while_processes_begin_is_one_line() -> None:
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate()
     assert (process.returncode, err) == (130, b"isrcheck: interrupted\n")
+
+
+@pytest.mark.parametrize("more", [(), ("--in", "some")], ids=["in its own place", "in another folder"])
+@pytest.mark.parametrize("begun", [("scenarios", "new"), ("init", "scenario")], ids=" ".join)
+def test_the_command_that_a_new_scenario_names_takes_it(
+    begun: tuple[str, str], more: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "lamp.py").write_text(MODEL)
+    made = run(*begun, "lit", "--model", "mine/lamp.py", "--invariant", "presses-are-few", *more)
+    assert made.code == 0
+    _, _, command = made.out.strip().rpartition("then: isrcheck ")
+    outcome = run(*command.split())
+    assert (outcome.code, outcome.out.splitlines()[-1]) == (0, "1 scenario: 1 as recorded")
+    (said,) = run(*begun, "lit", "--model", "mine/lamp.py", *more).err.splitlines()
+    assert run(*said.rpartition("run: isrcheck ")[2].split()).code == 0

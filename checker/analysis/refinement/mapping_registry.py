@@ -61,7 +61,7 @@ def mappings(loaded: LoadedModel, specification: LoadedModel) -> dict[str, Mappi
 
     They are in the files of the model and of the specification, or they are shipped mappings that fit the model.
     """
-    ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(module).items()}
+    ours = {name: f for module in modules_of(shipped) for name, f in mappings_in(vars(module)).items()}
     every = {**about(loaded.cls, ours), **specification.mappings, **loaded.mappings}
     return dict(sorted((name, f) for name, f in every.items() if _is_of(f, specification)))
 

@@ -196,9 +196,9 @@ def _answer(outcome: InvariantResult | PropertyResult | None) -> Answer | None:
         case PropertyResult(vacuous=True):
             return Answer("holds", "holds, vacuously", vacuous=True)
         case PropertyResult(only_excused=True):
-            return Answer("holds", "holds, but every behaviour is excused for want of room", vacuous=True)
+            return Answer("holds", "holds, but a bound stops every behaviour", vacuous=True)
         case PropertyResult() if outcome.total("excused"):
-            return Answer("holds", "holds, excused for want of room")
+            return Answer("holds", "holds, except where a bound stops it")
     return Answer("holds", "holds")
 
 
