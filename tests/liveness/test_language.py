@@ -94,10 +94,7 @@ def test_what_only_the_room_stops_is_excused(tmp_path: Path) -> None:
     assert verdict(wall(tmp_path, ROOM="s.room(s.n < 2)")) == ("holds", 0, 3)  # an end, on and off, and the way between
     result = check(str(wall(tmp_path, ROOM="s.room(s.n < 2)")), liveness=["all"])
     assert result.to_json()["liveness"]["all-is-counted"]["holds_without_excuse"] is False
-    assert (
-        "warning: all-is-counted holds, but a bound stops every behaviour: 2 ends and 1 component"
-        in brief(result)
-    )
+    assert "warning: all-is-counted holds, but a bound stops every behaviour: 2 ends and 1 component" in brief(result)
 
 
 IDLE = """
