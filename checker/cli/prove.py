@@ -173,7 +173,10 @@ def _prove(question: Question) -> ProofResult:
 
             try_mutants(attempt, result, limits, watcher.stage)
         if certificate is not None:
-            _certify(certificate, question.model, attempt, question.proof, result)
+            try:
+                _certify(certificate, question.model, attempt, question.proof, result)
+            except (OSError, KeyboardInterrupt) as error:
+                _without_certificate(result, certificate, error)
         return result
 
 
@@ -202,13 +205,26 @@ def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, resul
     write(Path(folder), model, proof, attempt, result)
 
 
+def _without_certificate(result: ProofResult, folder: str, error: OSError | KeyboardInterrupt) -> None:
+    """Notes in a result that its certificate could not be written. What is proved stays proved."""
+    if isinstance(error, OSError):
+        what, code = f"cannot write {folder}: {error.strerror or error} (--certificate)", Exit.OUTPUT
+    else:
+        what, code = f"interrupted; {folder} is not written (--certificate)", Exit.INTERRUPTED
+    result.exit_code, result.reason = code, what
+
+
 def _deliver(result: ProofResult, outputs: Outputs, question: Question) -> NoReturn:
     from isrcheck.checker.report.proof_text import report, verdict_line
 
     def text(ink: Ink) -> str:
         return f"{verdict_line(result, ink)}\n" if question.quiet else report(result, ink, question.every)
 
-    deliver(outputs, result, text)
+    unwritten = None
+    if result.verdict == "proved" and result.reason is not None:
+        unwritten = CommandError(result.reason, result.exit_code)
+    subject = SimpleNamespace(to_json=result.to_json, exit_code=result.exit_code, unwritten=unwritten)
+    deliver(outputs, subject, text)
 
 
 def verified(outputs: Outputs, folder: str, *, quiet: bool, **options: Any) -> NoReturn:

@@ -168,7 +168,7 @@ def _regressions(
     found: list[tuple[Path, Path]], derive: Callable[[Scenario], Answer], workers: int, update: bool
 ) -> Iterator[Regression]:
     """Yields the outcomes in the order of the folders. A scenario that cannot run does not stop the others."""
-    from isrcheck.checker.scenarios.process_pool import in_order
+    from isrcheck.checker.analysis.process_pool import in_order
 
     readable = [_read(pair) for pair in found]
     scenarios = [each for each in readable if not isinstance(each, Regression)]

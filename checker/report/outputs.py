@@ -82,6 +82,14 @@ class Answered:
     def exit_code(self) -> int:
         return self.result.exit_code
 
+    @property
+    def unwritten(self) -> CommandError | None:
+        """What the search itself could not write to disk: a checkpoint or its states."""
+        from isrcheck.checker.results.errors import CommandError
+
+        result = self.result
+        return None if result.disk_error is None else CommandError(result.disk_error, result.exit_code)
+
     def fail(self, failure: CommandError) -> None:
         """Notes that a part of the output failed."""
         result = self.result

@@ -37,6 +37,18 @@ def in_order(
     pool.shutdown()
 
 
+def in_fresh_process(work: Callable[[Item], Answer], item: Item) -> Answer:
+    """The answer for one item, from a process that does nothing else. Raises `BrokenProcessPool` if it dies."""
+    pool = _pool(1)
+    try:
+        answer = _submitted(pool, work, item).result()
+    except BaseException:
+        _end(pool)
+        raise
+    pool.shutdown()
+    return answer
+
+
 def _submitted(pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: Item) -> Future[Answer]:
     try:
         with _unheard():
