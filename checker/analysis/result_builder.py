@@ -64,7 +64,7 @@ class ResultBuilder:
             verdict=verdict,
             exit_code=Exit.HOLDS,
             reason=reason(exploration, limits),
-            disk_error=exploration.disk_error,
+            failure=exploration.disk_error,
             initial_states=exploration.initial,
             levels=exploration.levels,
             generated=actions,

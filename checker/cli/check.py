@@ -274,7 +274,9 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
         from isrcheck.checker.scenarios.derived_files import settle
 
         settle(scenario, loaded, question.settings, result)
-    with blaming(loaded.source_file):
+    from isrcheck.checker.analysis.compare_with_fix import keeping_violations
+
+    with keeping_violations(result), blaming(loaded.source_file):
         _compare_with_fixes(question, scenario, loaded, result, fixed_versions)
     return Answered(result, loaded)
 

@@ -220,10 +220,10 @@ def _deliver(result: ProofResult, outputs: Outputs, question: Question) -> NoRet
     def text(ink: Ink) -> str:
         return f"{verdict_line(result, ink)}\n" if question.quiet else report(result, ink, question.every)
 
-    unwritten = None
+    failure = None
     if result.verdict == "proved" and result.reason is not None:
-        unwritten = CommandError(result.reason, result.exit_code)
-    subject = SimpleNamespace(to_json=result.to_json, exit_code=result.exit_code, unwritten=unwritten)
+        failure = CommandError(result.reason, result.exit_code)
+    subject = SimpleNamespace(to_json=result.to_json, exit_code=result.exit_code, failure=failure)
     deliver(outputs, subject, text)
 
 

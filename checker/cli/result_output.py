@@ -137,8 +137,8 @@ class Outputs:
 def deliver(outputs: Outputs, subject: Any, text: Callable[[Ink], str]) -> NoReturn:
     """Prints the report, then writes the outputs, and ends the command with the exit code of the subject.
 
-    Raises `CommandError` if the report cannot be printed, a file cannot be written, or the subject says in `unwritten`
-    that something else could not be written. Raises BrokenPipeError if the
+    Raises `CommandError` if the report cannot be printed, a file cannot be written, or the subject says in `failure`
+    that something else failed. Raises BrokenPipeError if the
     reader of the report has gone. All files that can be written are written before an error is raised.
     """
     from isrcheck.checker.results.text_layout import Ink
@@ -152,7 +152,7 @@ def deliver(outputs: Outputs, subject: Any, text: Callable[[Ink], str]) -> NoRet
         unprinted = error if isinstance(error, BrokenPipeError) else failure
         _note(subject, failure)
     unwritten = outputs.write(subject)
-    raise unprinted or unwritten or getattr(subject, "unwritten", None) or click.exceptions.Exit(subject.exit_code)
+    raise unprinted or unwritten or getattr(subject, "failure", None) or click.exceptions.Exit(subject.exit_code)
 
 
 def _note(subject: Any, failure: CommandError) -> None:

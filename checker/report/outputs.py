@@ -83,12 +83,12 @@ class Answered:
         return self.result.exit_code
 
     @property
-    def unwritten(self) -> CommandError | None:
-        """What the search itself could not write to disk: a checkpoint or its states."""
+    def failure(self) -> CommandError | None:
+        """What failed beside the search, such as the writing of a checkpoint."""
         from isrcheck.checker.results.errors import CommandError
 
         result = self.result
-        return None if result.disk_error is None else CommandError(result.disk_error, result.exit_code)
+        return None if result.failure is None else CommandError(result.failure, result.exit_code)
 
     def fail(self, failure: CommandError) -> None:
         """Notes that a part of the output failed."""

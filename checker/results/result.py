@@ -367,8 +367,8 @@ class Result:
     """Invariants in the model's own file that are not checked by default. Empty if the check names its invariants."""
     unmet: list[str] = field(default_factory=list)
     """How the outcome of a scenario differs from what its author expects, in words."""
-    disk_error: str | None = None
-    """What the search could not write to disk, and why. It is a part of `reason`."""
+    failure: str | None = None
+    """What failed beside the search: it could not write to disk, or fixes were not compared. A part of `reason`."""
     unrolled: int | None = None
     orbits: OrbitCounts | None = None
     liveness: dict[str, PropertyResult] = field(default_factory=dict)

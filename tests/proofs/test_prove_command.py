@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -277,3 +283,17 @@ def test_a_certificate_is_of_the_model_that_it_names(tmp_path: Path) -> None:
     (folder / "manifest.json").write_text(json.dumps(said))
     done = run("prove", "--verify", folder, "kip-279")
     assert (done.code, last_line(done)) == (150, f"isrcheck: {folder}: it is of model kip-320, not of kip-279")
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.3])
+def test_an_interrupt_while_a_certificate_is_verified_is_one_line(certificate: Path, wait: float) -> None:
+    """A terminal sends Ctrl-C to the whole group of processes, also to the one that writes the obligations again."""
+    command = [sys.executable, "-m", "isrcheck", "prove", "--verify", str(certificate)]
+    command += [f"{TOYS}:Hill", "--proof", f"{TOYS}:SoundHillProof", "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        while len(psutil.Process(process.pid).children()) < 2:  # one of them is Python's tracker of resources
+            time.sleep(0.01)
+        time.sleep(wait)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.communicate(timeout=60)[1] == "isrcheck: interrupted\n"
+    assert process.returncode == 130
