@@ -14,6 +14,7 @@ import click
 
 from isrcheck.checker.cli import options as completing
 from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.exit_status import tell
 from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.options import (
@@ -78,7 +79,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
             continue
         if changed:
             names = ", ".join(sorted({Path(name).name for _, name in changed}))
-            click.echo(f"\n{names}: changed")
+            say(f"\n{names}: changed")
         first = False
         with forgetting_neighbours(path):
             _once(check)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from isrcheck.checker.cli.console import say_content, say_json
 from isrcheck.checker.results.errors import CommandError, os_words
 from isrcheck.checker.results.result import Exit
 from isrcheck.checker.results.text_layout import content_text
@@ -159,15 +160,20 @@ def require_different(paths: dict[str, str | None]) -> None:
 
 def write_content(path: str, content: Any) -> None:
     """Writes the content of an output: text, data that is written as JSON, or a drawing."""
-    if isinstance(content, (str, dict)):
-        write_text(path, content_text(content))
+    if isinstance(content, str):
+        write_text(path, content)
+    elif isinstance(content, dict):
+        write_json(path, content)
     else:
         write_plot(path, content)
 
 
 def write_json(path: str, data: Any) -> None:
     """Writes data as JSON, completely or not at all, or to standard output (`-`)."""
-    write_text(path, content_text(data))
+    if path == STDOUT:
+        say_json(data)
+    else:
+        write_text(path, content_text(data))
 
 
 def write_text(path: str, text: str) -> None:
@@ -176,7 +182,7 @@ def write_text(path: str, text: str) -> None:
     Raises `CommandError` (153) if the file cannot be written.
     """
     if path == STDOUT:
-        click.echo(text, nl=False)
+        say_content(text)
     else:
         write_bytes(path, text.encode())
 

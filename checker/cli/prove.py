@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at, require_absent, seconds_of, size_of
@@ -200,7 +201,7 @@ def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, resul
     from isrcheck.checker.proofs.certificates import write
 
     if result.verdict != "proved":
-        click.echo(f"isrcheck: nothing is proved; {folder} is not written", err=True)
+        say(f"isrcheck: nothing is proved; {folder} is not written", err=True)
         return
     write(Path(folder), model, proof, attempt, result)
 

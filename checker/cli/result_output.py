@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from isrcheck.checker.cli.console import coloured, say, say_command
 from isrcheck.checker.cli.help import Command, headed
 from isrcheck.checker.cli.output_files import (
     STDOUT,
@@ -80,7 +81,7 @@ class Outputs:
 
     def print(self, text: str) -> None:
         """Prints lines of a report."""
-        click.echo(text, err=self.to_stdout)
+        say(text, err=self.to_stdout)
 
     def write(self, subject: Any) -> CommandError | None:
         """Writes the outputs. Returns one failure with the messages of all outputs that cannot be written, or None.
@@ -118,13 +119,13 @@ class Outputs:
         if isinstance(content, Printed):
             self._print(content)
         elif content is None:
-            click.echo(f"isrcheck: there is no counterexample; {value} is not written", err=True)
+            say(f"isrcheck: there is no counterexample; {value} is not written", err=True)
         else:
             write_content(value, content)
 
     def _print(self, content: Printed) -> None:
         for line in content.lines:
-            self.print(line)
+            say_command(line, err=self.to_stdout)
         path = os.environ.get(SUMMARY)
         if path:
             try:
@@ -143,10 +144,10 @@ def deliver(outputs: Outputs, subject: Any, text: Callable[[Ink], str]) -> NoRet
     """
     from isrcheck.checker.results.text_layout import Ink
 
-    ink = Ink(_coloured(sys.stderr if outputs.to_stdout else sys.stdout))
+    ink = Ink(coloured(sys.stderr if outputs.to_stdout else sys.stdout))
     unprinted: Exception | None = None
     try:
-        click.echo(text(ink), nl=False, err=outputs.to_stdout, color=ink.colour)
+        say(text(ink), nl=False, err=outputs.to_stdout, colour=ink.colour)
     except OSError as error:
         failure = CommandError(f"the report cannot be printed: {os_words(error)}", Exit.OUTPUT)
         unprinted = error if isinstance(error, BrokenPipeError) else failure
@@ -158,7 +159,3 @@ def deliver(outputs: Outputs, subject: Any, text: Callable[[Ink], str]) -> NoRet
 def _note(subject: Any, failure: CommandError) -> None:
     if hasattr(subject, "fail"):
         subject.fail(failure)
-
-
-def _coloured(stream: Any) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
