@@ -88,6 +88,8 @@ def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
         lines += [f"  {ink('bad', each.line.title)} (line {each.line.row} of the file){seen}"]
         for reason in each.reasons:
             lines += _reason(reason)
+    if answer.verdict == "unexplained" and answer.reason is not None:
+        lines += [f"  {answer.reason}"]
     if found.waiting:
         lines += [f"  after these: {', '.join(line.title for line in found.waiting)}"]
     others = f", and in {plural(found.states - 1, 'other state')} with as much explained" if found.states > 1 else ""
