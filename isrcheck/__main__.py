@@ -16,8 +16,12 @@ _MOMENT = 0.01
 
 
 def main() -> None:
-    """Runs the command with the arguments of this process, and ends the process."""
+    """Runs the command with the arguments of this process, and ends the process.
+
+    SIGTERM and SIGHUP end the command as Ctrl-C does, with a report of what it has found.
+    """
     hear_every_interruption()
+    end_as_after_interruption()
     gc.set_threshold(50_000)  # the many expressions live until the end and form no cycles worth collecting
     if sys.stdout is None:  # closed by the calling process: output is dropped
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -43,6 +47,33 @@ def hear_every_interruption() -> None:
     calls back into Python for every expression that it frees.
     """
     sys.unraisablehook = _unraisable
+
+
+def end_as_after_interruption() -> None:
+    """Turns SIGTERM and SIGHUP into an interruption, unless they are ignored, as under `nohup`.
+
+    A thread hears of the signals, because the main thread may be in code that ends only at Ctrl-C, such as z3's.
+    """
+    names = [name for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    heard = {each for each in (getattr(signal, name) for name in names) if signal.getsignal(each) == signal.SIG_DFL}
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN or not hasattr(signal, "pthread_kill"):
+        for each in heard:
+            signal.signal(each, signal.default_int_handler)
+        return
+    ear, mouth = os.pipe()
+    os.set_blocking(mouth, False)
+    signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
+    for each in heard:
+        signal.signal(each, lambda number, frame: None)
+    main_thread = threading.main_thread().ident
+    assert main_thread is not None
+
+    def listen() -> None:
+        while numbers := os.read(ear, 1):
+            if numbers[0] in heard:
+                signal.pthread_kill(main_thread, signal.SIGINT)
+
+    threading.Thread(target=listen, name="signals", daemon=True).start()
 
 
 def _unraisable(forgotten: sys.UnraisableHookArgs) -> None:

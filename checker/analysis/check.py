@@ -176,7 +176,7 @@ def check(
     result.unchecked = loaded.unchecked() if invariants is None else []
     compare = {"symmetry": compared} if symmetry else {}
     result.seconds = {"trace": traced, **compare, "compile": 0.0, **exploration.seconds}
-    if exploration.stopped in ("states", "memory", "time", "interrupt") and result.counted:
+    if exploration.stopped in ("states", "memory", "time", "interrupt", "disk") and result.counted:
         result.extra = result.extra | {"forecast": outlook(result)}
     result.seconds["total"] = time.perf_counter() - begin
     return result

@@ -7,12 +7,13 @@ These steps are added to the violated invariants of a result.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import Any
 
 from isrcheck.checker.registry.loader import LoadedModel, blaming
-from isrcheck.checker.results.result import InvariantResult, Result
+from isrcheck.checker.results.errors import command_error
+from isrcheck.checker.results.result import Exit, InvariantResult, Result
 from isrcheck.checker.results.story import Fix
 from isrcheck.checker.trace.fixed_run import FixedVersion, fix
 from isrcheck.checker.trace.trace_evaluation import EvaluatedTrace
@@ -76,6 +77,23 @@ def _singly(evaluated: EvaluatedTrace, invariant: str, fixed: FixedVersion) -> I
         with suppress(ModelError, UnknownName):
             alone = type(evaluated.model)(**settings)
             yield fix(evaluated, invariant, FixedVersion("", alone, (change,), fixed.invariants))
+
+
+@contextmanager
+def keeping_violations(result: Result) -> Iterator[None]:
+    """Keeps a result with its violations if an interruption ends the comparison, or if there is too little memory.
+
+    The reason of the result then says that the comparison did not end.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, MemoryError) as error:
+        failure = command_error(error)
+        assert failure is not None
+        result.failure = f"{failure.message}: not every fix was compared with the trace"
+        result.reason = "; ".join(filter(None, (result.reason, result.failure)))
+        codes = result.exit_code, failure.code
+        result.exit_code = next(code for code in Exit.PRECEDENCE if code in codes)
 
 
 def compare_all_with_fixes(result: Result, loaded: LoadedModel, fixed_versions: Sequence[FixedVersion]) -> None:

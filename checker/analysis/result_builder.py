@@ -64,6 +64,7 @@ class ResultBuilder:
             verdict=verdict,
             exit_code=Exit.HOLDS,
             reason=reason(exploration, limits),
+            failure=exploration.disk_error,
             initial_states=exploration.initial,
             levels=exploration.levels,
             generated=actions,
@@ -90,6 +91,8 @@ class ResultBuilder:
             orbits=exploration.orbits,
             unrolled=None if exploration.unrolled is None else exploration.depth,
         )
+        if exploration.disk_error is not None and exploration.stopped != "disk":
+            result.reason = "; ".join(filter(None, (result.reason, exploration.disk_error)))
         result.exit_code = _exit_code(
             result, exploration, fail_on_vacuity, asks_nothing=result.asks_nothing and not self.interpreter.properties
         )
@@ -225,6 +228,8 @@ def reason(exploration: Exploration, limits: Limits) -> str | None:
             return f"time limit of {limits.seconds:g} s reached (--max-seconds)"
         case "interrupt":
             return "interrupted"
+        case "disk":
+            return exploration.disk_error
         case "error":
             return "the model cannot be evaluated in some state"
     return None
@@ -244,4 +249,6 @@ def _exit_code(result: Result, exploration: Exploration, fail_on_vacuity: bool, 
         codes.add(Exit.LIMIT)
     if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached or asks_nothing):
         codes.add(Exit.DIFFERENCE)
+    if exploration.disk_error is not None and not codes & Exit.FOUND:
+        codes.add(Exit.OUTPUT)
     return next(code for code in Exit.PRECEDENCE if code in codes)

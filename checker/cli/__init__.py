@@ -8,6 +8,7 @@ from typing import Any, Final
 import click
 
 from isrcheck.checker.cli.cache import cache_options
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.exit_status import reporting_errors
 from isrcheck.checker.cli.help import BEGINNING, GROUPS, RENAMED, write_sections
 
@@ -22,7 +23,7 @@ class Commands(click.Group):
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name in RENAMED and not ctx.resilient_parsing:
-            click.echo(f"isrcheck: isrcheck {name} is now isrcheck {RENAMED[name]}", err=True)
+            say(f"isrcheck: isrcheck {name} is now isrcheck {RENAMED[name]}", err=True)
             raise click.exceptions.Exit(2)
         if name not in COMMANDS:
             return None

@@ -10,6 +10,7 @@ import click
 from isrcheck.checker.cli.cache import no_cache_option
 from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.options import assignment, once, require_absent
+from isrcheck.checker.cli.output_files import require_new_folder
 from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.result import Exit
 
@@ -74,6 +75,8 @@ def command(
     outputs = Outputs("analyze", options)
     outputs.require_different()
     outputs.require_writable()
+    if decode is not None:
+        require_new_folder(decode)
     from isrcheck.checker.datasets import dataset_summary
     from isrcheck.checker.datasets.dataset import Dataset
     from isrcheck.checker.engines.spark.cluster import Cluster

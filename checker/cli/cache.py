@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.exit_status import reporting_errors
 from isrcheck.checker.cli.help import Command
 
@@ -40,14 +41,14 @@ def _kept(ctx: click.Context, clear: bool) -> None:
         folder = objects()
         if folder is None:
             why = f"{VARIABLE} is empty" if VARIABLE in os.environ else "this system has no user ids"
-            click.echo(f"nothing is cached: {why}")
+            say(f"nothing is cached: {why}")
             ctx.exit()
         found = folder.files()
         size = sum(about.st_size for _, about in found) / 2**20
         if clear:
             folder.clear()
         words = f"{plural(len(found), 'file')}, {size:.1f} MiB of at most {folder.largest / 2**20:.0f} MiB"
-        click.echo(f"{folder.path}: {words}{', cleared' if clear else ''}")
+        say(f"{folder.path}: {words}{', cleared' if clear else ''}")
         ctx.exit()
 
 

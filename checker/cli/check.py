@@ -14,6 +14,7 @@ import click
 
 from isrcheck.checker.cli import options as completing
 from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.exit_status import tell
 from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.options import (
@@ -76,7 +77,7 @@ def watched(model: str | None, check: Callable[[], None]) -> None:
             continue
         if changed:
             names = ", ".join(sorted({Path(name).name for _, name in changed}))
-            click.echo(f"\n{names}: changed")
+            say(f"\n{names}: changed")
         first = False
         _once(check)
 
@@ -277,7 +278,9 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
         from isrcheck.checker.scenarios.derived_files import settle
 
         settle(scenario, loaded, question.settings, result)
-    with blaming(loaded.source_file):
+    from isrcheck.checker.analysis.compare_with_fix import keeping_violations
+
+    with keeping_violations(result), blaming(loaded.source_file):
         _compare_with_fixes(question, scenario, loaded, result, fixed_versions)
     return Answered(result, loaded)
 

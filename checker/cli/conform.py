@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,6 +10,7 @@ import click
 
 from isrcheck.checker.cli import options as completing
 from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.console import say, say_live
 from isrcheck.checker.cli.explain import recording_options, validated
 from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.options import require_absent, settings_option
@@ -147,9 +147,9 @@ def _found(question: Question) -> Report:
 
 def _tell(line: str, quiet: bool) -> None:
     if not quiet:
-        click.echo(f"isrcheck: {line}", err=True)
+        say(f"isrcheck: {line}", err=True)
 
 
 def _progress(line: str, quiet: bool) -> None:
-    if not quiet and sys.stderr.isatty():
-        click.echo(f"\r\033[K{line}", err=True, nl=False)
+    if not quiet:
+        say_live(line)

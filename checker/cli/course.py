@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.output_files import require_writable, write_text
 from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.checker.results.text_layout import plural
@@ -47,7 +48,7 @@ def lessons(number: int | None, plain: bool, slides: str | None) -> None:
     if slides is not None and plain:
         raise click.UsageError("--slides writes a page; remove --plain")
     if number is None and slides is None:
-        click.echo("\n".join(f"{n:3}  {_title(page)}" for n, page in found.items()))
+        say("\n".join(f"{n:3}  {_title(page)}" for n, page in found.items()))
         return
     if number is not None and number not in found:
         raise UnknownName(
@@ -59,12 +60,14 @@ def lessons(number: int | None, plain: bool, slides: str | None) -> None:
     assert number is not None
     text = re.sub(r"^<!-- .* -->\n", "", found[number].read_text(encoding="utf-8"), flags=re.M)
     if plain or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-        click.echo(text, nl=False)
+        say(text, nl=False)
         return
     from rich.console import Console
     from rich.markdown import Markdown
 
-    Console().print(Markdown(text))
+    from isrcheck.checker.cli.console import harmless
+
+    Console().print(Markdown(harmless(text)))
 
 
 def _write_slides(path: str, lessons: dict[int, Path]) -> None:
@@ -147,22 +150,22 @@ def _list_exercises() -> None:
     found = exercises()
     width = max(map(len, found), default=0)
     for name, each in found.items():
-        click.echo(f"{name:{width}}  {each.minutes:3} min  {each.kind:9}  {each.title}")
+        say(f"{name:{width}}  {each.minutes:3} min  {each.kind:9}  {each.title}")
 
 
 def _show(exercise: Exercise) -> None:
     from isrcheck.checker.course.exercise import PAGE
 
     text = (exercise.folder / PAGE).read_text(encoding="utf-8")
-    click.echo(re.sub(r"^<!-- .* -->\n", "", text, flags=re.M), nl=False)
+    say(re.sub(r"^<!-- .* -->\n", "", text, flags=re.M), nl=False)
 
 
 def _start(exercise: Exercise, target: str) -> None:
     from isrcheck.checker.course.exercise import write_start
 
     for path in write_start(exercise, Path(target)):
-        click.echo(f"wrote {path}")
-    click.echo(f"try: isrcheck course grade {exercise.name} {target}")
+        say(f"wrote {path}")
+    say(f"try: isrcheck course grade {exercise.name} {target}")
 
 
 def _grade(exercise: Exercise, answer: str, outputs: Outputs) -> NoReturn:

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 import click
 
+from isrcheck.checker.cli.console import harmless, say
 from isrcheck.checker.results.errors import CommandError, command_error
 from isrcheck.checker.results.result import Exit
 
@@ -24,7 +25,10 @@ def reporting_errors() -> Iterator[None]:
     try:
         yield
         sys.stdout.flush()
-    except (click.exceptions.Exit, click.Abort, click.ClickException):
+    except (click.exceptions.Exit, click.Abort):
+        raise
+    except click.ClickException as error:
+        vars(error)["message"] = harmless(error.message or "")  # click prints it
         raise
     except BrokenPipeError:
         raise click.exceptions.Exit(Exit.OUTPUT) from None
@@ -46,7 +50,7 @@ def tell(error: BaseException) -> int:
         message = f"this is a bug in isrcheck: {what}; please report it with the output of {DEBUG}=1"
         failure = CommandError(message, Exit.BUG)
     with suppress(OSError):
-        click.echo(f"isrcheck: {failure.message}", err=True)
+        say(f"isrcheck: {failure.message}", err=True)
     return failure.code
 
 

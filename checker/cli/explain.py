@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
+from isrcheck.checker.cli.console import say_live
 from isrcheck.checker.cli.help import Command, headed
 from isrcheck.checker.cli.options import seconds_of
 from isrcheck.checker.cli.result_output import Outputs
@@ -93,8 +93,8 @@ def _answer(
         try:
             return validate(recording, loaded, chosen, file, most, limits, None if quiet else _progress), loaded
         finally:
-            if not quiet and sys.stderr.isatty():
-                click.echo("\r\033[K", err=True, nl=False)
+            if not quiet:
+                say_live("")
 
 
 def _model(recording: Recording, spec: str | None) -> LoadedModel:
@@ -118,8 +118,7 @@ def _model(recording: Recording, spec: str | None) -> LoadedModel:
 
 
 def _progress(visited: int, explained: int) -> None:
-    if sys.stderr.isatty():
-        click.echo(f"\r\033[K{visited:,} states visited, {explained} lines explained", err=True, nl=False)
+    say_live(f"{visited:,} states visited, {explained} lines explained")
 
 
 def _deliver(answer: Answer, loaded: LoadedModel, plain: bool, quiet: bool, outputs: Outputs) -> NoReturn:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at, require_absent, specification_options
@@ -63,14 +64,14 @@ def command(
         return
     with _listening(walking, port) as server:
         try:
-            click.echo(f"serving {model} at {server.url}; Ctrl-C stops")
+            say(f"serving {model} at {server.url}; Ctrl-C stops")
             if not no_browser:
                 import webbrowser
 
                 webbrowser.open(server.url)
             server.serve_forever()
         except KeyboardInterrupt:
-            click.echo()
+            say()
 
 
 def _walk(walking: Walking) -> None:
@@ -80,12 +81,12 @@ def _walk(walking: Walking) -> None:
 
     with blaming(walking.loaded.source_file), suppress(KeyboardInterrupt):
         terminal = Terminal(walking)
-        click.echo("\n".join(terminal.begin()))
+        say("\n".join(terminal.begin()))
         for line in _lines():
             said = terminal.answer(line)
             if said is None:
                 return
-            click.echo("\n".join(said))
+            say("\n".join(said))
 
 
 def _lines() -> Iterator[str]:
@@ -96,7 +97,7 @@ def _lines() -> Iterator[str]:
     with suppress(EOFError):
         while True:
             yield input(prompt)
-    click.echo()
+    say()
 
 
 def _walking(

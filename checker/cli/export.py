@@ -14,7 +14,7 @@ from isrcheck.checker.cli.graph import GRAPHS, graph_options, graph_text
 from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at, require_absent, seconds_of, size_of
-from isrcheck.checker.cli.output_files import STDOUT, require_writable, write_text
+from isrcheck.checker.cli.output_files import STDOUT, require_replaceable, require_writable, write_text
 from isrcheck.checker.cli.result_output import Outputs, output_options
 from isrcheck.model.language.errors import UnknownName
 
@@ -123,15 +123,18 @@ def _write(output: str, language: str, system: TransitionSystem) -> None:
 
 
 def _write_tla(output: str, system: TransitionSystem, obligations: Sequence[Obligation] = ()) -> None:
-    from isrcheck.checker.export.tla import configuration, module_name, tla
+    from isrcheck.checker.export.tla import configuration, is_configuration, module_name, tla
 
     if output != STDOUT and Path(output).name != f"{module_name(system)}.tla":
         raise click.UsageError(
             f"a TLA+ module must be in a file of the same name; use --output {module_name(system)}.tla"
         )
+    beside = None if output == STDOUT else str(Path(output).with_suffix(".cfg"))
+    if beside is not None:
+        require_replaceable(beside, is_configuration)
     write_text(output, tla(system, obligations))
-    if output != STDOUT:
-        write_text(str(Path(output).with_suffix(".cfg")), configuration(system))
+    if beside is not None:
+        write_text(beside, configuration(system))
 
 
 def with_properties(

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import click
 
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.scenarios import new
 from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.results.errors import CommandError
@@ -185,4 +186,4 @@ def _write(path: Path, text: str) -> None:
     if not path.parent.exists() and path.parent.parent.is_dir():
         path.parent.mkdir()
     write_text(str(path), text)
-    click.echo(f"wrote {path}; try: isrcheck check {path}")
+    say(f"wrote {path}; try: isrcheck check {path}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import shlex
 from keyword import iskeyword
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli import options
+from isrcheck.checker.cli.console import say, say_json
 from isrcheck.checker.cli.options import model_at, settings_option
 
 if TYPE_CHECKING:
@@ -53,15 +53,15 @@ def command(
         raise click.UsageError("-s, --as and more than one NAME require --types")
     if not names:
         models = [load_model_class(each) for each in model_names()]
-        click.echo(json.dumps([described(m) for m in models], indent=1) if as_json else _list(models))
+        say_json([described(m) for m in models]) if as_json else say(_list(models))
     elif types:
-        click.echo(_types(names, class_name, settings), nl=False)
+        say(_types(names, class_name, settings), nl=False)
     else:
         model = load_model_class(names[0])
         if source:
-            click.echo(_file(model).read_text(encoding="utf-8"), nl=False)
+            say(_file(model).read_text(encoding="utf-8"), nl=False)
             return
-        click.echo(json.dumps(described(model), indent=1) if as_json else _details(model))
+        say_json(described(model)) if as_json else say(_details(model))
 
 
 def _types(names: tuple[str, ...], class_name: str | None, settings: dict[str, str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import fairness_of, liveness_options, model_at, seconds_of, size_of
@@ -102,7 +103,7 @@ def command(
 
 def _tell(line: str, quiet: bool) -> None:
     if not quiet and sys.stderr.isatty():
-        click.echo(line, err=True)
+        say(line, err=True)
 
 
 def _require_number(found: Mutation, number: int) -> None:

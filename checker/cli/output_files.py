@@ -1,5 +1,8 @@
 """Writes each file of a command completely or not at all, and tests before the work starts whether this is possible.
 
+A file replaces an earlier output of the same name, but nothing else. It never replaces a file that the command line
+also names in another place, such as a model or a recording, nor any Python or TOML file.
+
 Standard output, devices and pipes are written directly, so an error can leave a part of the text there.
 """
 
@@ -7,11 +10,13 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from isrcheck.checker.cli.console import say_content, say_json
 from isrcheck.checker.results.errors import CommandError, os_words
 from isrcheck.checker.results.result import Exit
 from isrcheck.checker.results.text_layout import content_text
@@ -20,13 +25,25 @@ if TYPE_CHECKING:
     from isrcheck.checker.results.drawing import Drawing
 
 STDOUT: Final = "-"
+SOURCES: Final = (".py", ".toml")
+"""The endings of files that people write. No output replaces such a file."""
+WRITTEN: Final = frozenset(
+    ("html", "itf", "json", "junit", "markdown", "mermaid", "output", "plot", "sarif", "slides", "svg")
+)
+"""The parameters of commands that name a file to write."""
 
 
 def require_writable(path: str | None) -> None:
-    """Raises `CommandError` (153) if the file cannot be written. The file is not changed."""
+    """Raises `CommandError` (153) if the file cannot be written. The file is not changed.
+
+    Raises a usage error if the command line names the file in another place too.
+    """
     if path is None or path == STDOUT:
         return
     target = Path(os.path.realpath(path))
+    if target.is_file():
+        _require_no_input(path, target)
+    _require_no_source(path, target)
     try:
         if target.is_dir():
             raise IsADirectoryError(None, "it is a directory")
@@ -39,6 +56,59 @@ def require_writable(path: str | None) -> None:
         os.unlink(name)
     except OSError as error:
         raise _unwritable(path, error) from None
+
+
+def _require_no_source(path: str, target: Path) -> None:
+    if target.suffix in SOURCES and target.is_file():
+        raise CommandError(f"{path} is there already, and is no output of isrcheck; name another file", Exit.OUTPUT)
+
+
+def _require_no_input(path: str, target: Path) -> None:
+    """Raises a usage error if a value of the command line that is no output names the file too.
+
+    A value may name a class of the file, as in `my_model.py:MyModel`.
+    """
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return
+    for parameter in context.command.params:
+        value = context.params.get(parameter.name or "")
+        if value is None or parameter.name in WRITTEN:
+            continue
+        for text in value if isinstance(value, (tuple, list)) else (value,):
+            if any(_same_file(name, target) for name in (str(text), str(text).partition(":")[0])):
+                raise click.UsageError(f"{path} is also the file of {_called(parameter)}; name another file to write")
+
+
+def _same_file(name: str, target: Path) -> bool:
+    try:
+        return name != "" and os.path.samefile(name, target)
+    except (OSError, ValueError):
+        return False
+
+
+def _called(parameter: click.Parameter) -> str:
+    return parameter.opts[-1] if isinstance(parameter, click.Option) else parameter.human_readable_name
+
+
+def require_new_folder(path: str) -> None:
+    """Raises `CommandError` (153) if a local path is there already, unless it is an empty folder."""
+    folder = Path(path)
+    try:
+        if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
+            raise CommandError(f"cannot write {path}: it exists; name a new folder", Exit.OUTPUT)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def require_replaceable(path: str, written_here: Callable[[str], bool]) -> None:
+    """Raises `CommandError` (153) if a file beside an output is there already, and was not written by isrcheck."""
+    require_writable(path)
+    target = Path(path)
+    if target.is_file() and not written_here(target.read_text(encoding="utf-8", errors="replace")):
+        raise CommandError(
+            f"{path} is there already, and is no output of isrcheck; move it, or write into another folder", Exit.OUTPUT
+        )
 
 
 def svg_file(text: str) -> str:
@@ -72,7 +142,7 @@ def write_plot(path: str, drawing: Drawing) -> None:
     from isrcheck.checker.results.drawing import png, svg
 
     if Path(path).suffix.lower() == ".png":
-        _write(path, png(drawing))
+        write_bytes(path, png(drawing))
     else:
         write_text(path, svg(drawing))
 
@@ -91,15 +161,20 @@ def require_different(paths: dict[str, str | None]) -> None:
 
 def write_content(path: str, content: Any) -> None:
     """Writes the content of an output: text, data that is written as JSON, or a drawing."""
-    if isinstance(content, (str, dict)):
-        write_text(path, content_text(content))
+    if isinstance(content, str):
+        write_text(path, content)
+    elif isinstance(content, dict):
+        write_json(path, content)
     else:
         write_plot(path, content)
 
 
 def write_json(path: str, data: Any) -> None:
     """Writes data as JSON, completely or not at all, or to standard output (`-`)."""
-    write_text(path, content_text(data))
+    if path == STDOUT:
+        say_json(data)
+    else:
+        write_text(path, content_text(data))
 
 
 def write_text(path: str, text: str) -> None:
@@ -108,13 +183,15 @@ def write_text(path: str, text: str) -> None:
     Raises `CommandError` (153) if the file cannot be written.
     """
     if path == STDOUT:
-        click.echo(text, nl=False)
+        say_content(text)
     else:
-        _write(path, text.encode())
+        write_bytes(path, text.encode())
 
 
-def _write(path: str, content: bytes) -> None:
+def write_bytes(path: str, content: bytes) -> None:
+    """Writes a file completely or not at all. Raises `CommandError` (153) if it cannot be written."""
     target = Path(os.path.realpath(path))
+    _require_no_source(path, target)
     try:
         if _in_place(target):
             target.write_bytes(content)

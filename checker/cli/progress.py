@@ -8,8 +8,9 @@ import time
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
+from isrcheck.checker.cli.console import harmless
 from isrcheck.checker.results.size_estimate import estimated_size
-from isrcheck.checker.results.text_layout import number, size
+from isrcheck.checker.results.text_layout import number, printable, size
 
 if TYPE_CHECKING:
     from isrcheck.checker.results.exploration import Progress
@@ -70,7 +71,7 @@ class Watcher:
     def _lines(self) -> None:
         while not self._done.wait(self.interval):
             try:
-                print(self.line(), file=self.stream, flush=True)
+                print(harmless(self.line()), file=self.stream, flush=True)
             except (OSError, ValueError):
                 return  # nobody reads the progress; the check goes on
 
@@ -88,7 +89,7 @@ class Watcher:
     def _renderable(self) -> Any:
         from rich.text import Text
 
-        return Text(self.line(), overflow="fold")
+        return Text(printable(self.line()), overflow="fold")
 
 
 def counts(progress: Progress) -> str:

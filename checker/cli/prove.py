@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 import click
 
 from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.model_options import model_or_scenario
 from isrcheck.checker.cli.options import model_at, require_absent, seconds_of, size_of
@@ -178,7 +179,10 @@ def _prove(question: Question) -> ProofResult:
 
             try_mutants(attempt, result, limits, watcher.stage)
         if certificate is not None:
-            _certify(certificate, question.model, attempt, question.proof, result)
+            try:
+                _certify(certificate, question.model, attempt, question.proof, result)
+            except (OSError, KeyboardInterrupt) as error:
+                _without_certificate(result, certificate, error)
         return result
 
 
@@ -202,9 +206,18 @@ def _certify(folder: str, model: str, attempt: Attempt, proof: str | None, resul
     from isrcheck.checker.proofs.certificates import write
 
     if result.verdict != "proved":
-        click.echo(f"isrcheck: nothing was proved; {folder} was not written", err=True)
+        say(f"isrcheck: nothing was proved; {folder} was not written", err=True)
         return
     write(Path(folder), model, proof, attempt, result)
+
+
+def _without_certificate(result: ProofResult, folder: str, error: OSError | KeyboardInterrupt) -> None:
+    """Notes in a result that its certificate could not be written. What is proved stays proved."""
+    if isinstance(error, OSError):
+        what, code = f"cannot write {folder}: {error.strerror or error} (--certificate)", Exit.OUTPUT
+    else:
+        what, code = f"interrupted; {folder} is not written (--certificate)", Exit.INTERRUPTED
+    result.exit_code, result.reason = code, what
 
 
 def _deliver(result: ProofResult, outputs: Outputs, question: Question) -> NoReturn:
@@ -213,7 +226,11 @@ def _deliver(result: ProofResult, outputs: Outputs, question: Question) -> NoRet
     def text(ink: Ink) -> str:
         return f"{verdict_line(result, ink)}\n" if question.quiet else report(result, ink, question.every)
 
-    deliver(outputs, result, text)
+    failure = None
+    if result.verdict == "proved" and result.reason is not None:
+        failure = CommandError(result.reason, result.exit_code)
+    subject = SimpleNamespace(to_json=result.to_json, exit_code=result.exit_code, failure=failure)
+    deliver(outputs, subject, text)
 
 
 def verified(outputs: Outputs, folder: str, *, quiet: bool, **options: Any) -> NoReturn:

@@ -106,7 +106,9 @@ def _answer(model: str, texts: dict[str, str], quiet: bool, asked: dict[str, Any
     asked |= {"specification": specification, "specification_settings": given, "limits": limits, "mapping": mapping}
     with Watcher(quiet=quiet) as watcher:
         found = refine(loaded, settings, **asked, report=watcher.report, stage=watcher.stage)
-    with blaming(loaded.source_file):
+    from isrcheck.checker.analysis.compare_with_fix import keeping_violations
+
+    with keeping_violations(found.result), blaming(loaded.source_file):
         _compare_with_fixes(found, loaded, fixed_versions, mapping)
     return found, historic(loaded, mapping)
 

@@ -168,7 +168,7 @@ def _regressions(
     found: list[tuple[Path, Path]], derive: Callable[[Scenario], Answer], workers: int, update: bool
 ) -> Iterator[Regression]:
     """Yields the outcomes in the order of the folders. A scenario that cannot run does not stop the others."""
-    from isrcheck.checker.scenarios.process_pool import in_order
+    from isrcheck.checker.analysis.process_pool import in_order
 
     readable = [_read(pair) for pair in found]
     scenarios = [each for each in readable if not isinstance(each, Regression)]
@@ -226,7 +226,7 @@ def _regression(scenario: Scenario, timed: Answer, update: bool) -> Regression:
         return _not_run(outcome, *answer.unfinished)
     try:
         _compare(outcome, scenario, answer, update)
-    except OSError as error:
+    except (OSError, CommandError) as error:
         return _not_run(outcome, *_blame(error))
     return outcome
 
@@ -240,18 +240,21 @@ def _compare(outcome: Regression, scenario: Scenario, derived: Derived, update: 
     outcome.unmet = [*unmet(scenario, derived.summary), *unpaired(scenario)]
     outcome.drift = drift(old, derived)
     if update:
-        outcome.rewritten = list(_rewrite(scenario.folder, old, derived.files))
+        for name in _rewrite(scenario.folder, old, derived.files):
+            outcome.rewritten.append(name)
     if outcome.unmet or (outcome.drift and not update):
         outcome.code = Exit.DIFFERENCE
 
 
 def _rewrite(folder: Path, old: dict[str, bytes], files: dict[str, str]) -> Iterator[str]:
+    from isrcheck.checker.cli.output_files import write_bytes
+
     for name in sorted(old.keys() | files.keys()):
         path, text = folder / name, files.get(name)
         if text is None:
             path.unlink()
         elif old.get(name) != text.encode():
-            path.write_bytes(text.encode())
+            write_bytes(str(path), text.encode())
         else:
             continue
         yield name
@@ -268,7 +271,8 @@ def _not_run(outcome: Regression, reason: str, code: int) -> Regression:
 def _text(outcome: Regression) -> list[str]:
     what = outcome.reason if outcome.summary is None else _verdict(outcome.summary)
     lines = [f"{outcome.status.ljust(15)}  {outcome.name}: {what}"]
-    lines += [f"  {line}" for line in (*outcome.unmet, *outcome.drift)]
+    unwritten = [outcome.reason] if outcome.summary is not None and outcome.reason is not None else []
+    lines += [f"  {line}" for line in (*unwritten, *outcome.unmet, *outcome.drift)]
     return lines + ([f"  rewritten: {', '.join(outcome.rewritten)}"] if outcome.rewritten else [])
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from isrcheck.checker.cli.console import coloured, say, say_command
 from isrcheck.checker.cli.help import Command, headed
 from isrcheck.checker.cli.output_files import (
     STDOUT,
@@ -80,7 +81,7 @@ class Outputs:
 
     def print(self, text: str) -> None:
         """Prints lines of a report."""
-        click.echo(text, err=self.to_stdout)
+        say(text, err=self.to_stdout)
 
     def write(self, subject: Any) -> CommandError | None:
         """Writes the outputs. Returns one failure with the messages of all outputs that cannot be written, or None.
@@ -118,13 +119,13 @@ class Outputs:
         if isinstance(content, Printed):
             self._print(content)
         elif content is None:
-            click.echo(f"isrcheck: no counterexample; {value} was not written", err=True)
+            say(f"isrcheck: no counterexample; {value} was not written", err=True)
         else:
             write_content(value, content)
 
     def _print(self, content: Printed) -> None:
         for line in content.lines:
-            self.print(line)
+            say_command(line, err=self.to_stdout)
         path = os.environ.get(SUMMARY)
         if path:
             try:
@@ -137,27 +138,24 @@ class Outputs:
 def deliver(outputs: Outputs, subject: Any, text: Callable[[Ink], str]) -> NoReturn:
     """Prints the report, then writes the outputs, and ends the command with the exit code of the subject.
 
-    Raises `CommandError` if the report cannot be printed or a file cannot be written. Raises BrokenPipeError if the
+    Raises `CommandError` if the report cannot be printed, a file cannot be written, or the subject says in `failure`
+    that something else failed. Raises BrokenPipeError if the
     reader of the report has gone. All files that can be written are written before an error is raised.
     """
     from isrcheck.checker.results.text_layout import Ink
 
-    ink = Ink(_coloured(sys.stderr if outputs.to_stdout else sys.stdout))
+    ink = Ink(coloured(sys.stderr if outputs.to_stdout else sys.stdout))
     unprinted: Exception | None = None
     try:
-        click.echo(text(ink), nl=False, err=outputs.to_stdout, color=ink.colour)
+        say(text(ink), nl=False, err=outputs.to_stdout, colour=ink.colour)
     except OSError as error:
         failure = CommandError(f"cannot print the report: {os_words(error)}", Exit.OUTPUT)
         unprinted = error if isinstance(error, BrokenPipeError) else failure
         _note(subject, failure)
     unwritten = outputs.write(subject)
-    raise unprinted or unwritten or click.exceptions.Exit(subject.exit_code)
+    raise unprinted or unwritten or getattr(subject, "failure", None) or click.exceptions.Exit(subject.exit_code)
 
 
 def _note(subject: Any, failure: CommandError) -> None:
     if hasattr(subject, "fail"):
         subject.fail(failure)
-
-
-def _coloured(stream: Any) -> bool:
-    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

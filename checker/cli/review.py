@@ -18,6 +18,7 @@ from isrcheck.checker.cli.comparison import (
     comparison_options,
     trace_inclusion,
 )
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.help import HeadedCommand, headed
 from isrcheck.checker.cli.options import require_absent
 from isrcheck.checker.cli.result_output import Outputs, output_options
@@ -94,4 +95,4 @@ def command(old: str | None, new: str | None, only_behaviours: bool, plain: bool
 
 def _tell(text: str, quiet: bool) -> None:
     if not quiet and sys.stderr.isatty():
-        click.echo(f"{text} ...", err=True)
+        say(f"{text} ...", err=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from isrcheck.checker.cli.console import say, say_json
 from isrcheck.checker.cli.options import meant, settings_option, shipped_option
 
 if TYPE_CHECKING:
@@ -46,9 +46,9 @@ def command(paths: tuple[str, ...], shipped: bool, as_json: bool) -> None:
 
     found = [read(*pair) for pair in folders(meant(paths, shipped))]
     if as_json:
-        click.echo(json.dumps([described(scenario) for scenario in found], indent=1))
+        say_json([described(scenario) for scenario in found])
     else:
-        click.echo("\n".join(_listing(found)))
+        say("\n".join(_listing(found)))
 
 
 @click.command("new")
@@ -94,9 +94,9 @@ def new(
         folder = other
     asked = {"invariants": list(invariants), "deadlock": deadlock, "keep_going": keep_going}
     scenario = begin(folder, model, asked, settings_of(loaded.cls, loaded.name, settings))
-    click.echo(f"{folder}: {expected(scenario)}")
+    say(f"{folder}: {expected(scenario)}")
     again = f"isrcheck regress {scenario.root} --update"
-    click.echo(f"write title, source, story and control in {folder / FILE}, then run: {again}")
+    say(f"write title, source, story and control in {folder / FILE}, then run: {again}")
 
 
 def _listing(scenarios: list[Scenario]) -> list[str]:

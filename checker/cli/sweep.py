@@ -12,6 +12,7 @@ import click
 
 from isrcheck.checker.analysis.sweep.matrix import Cell
 from isrcheck.checker.cli.cache import no_cache_option
+from isrcheck.checker.cli.console import say
 from isrcheck.checker.cli.help import HeadedCommand
 from isrcheck.checker.cli.options import assignment, once, size_of
 from isrcheck.checker.cli.result_output import Outputs, output_options
@@ -101,7 +102,7 @@ class _Outcomes:
             self._say(f"{len(self._outcomes)} of {len(self.cells)}: {title}: {_verdict(outcome)}")
 
     def _say(self, words: str) -> None:
-        click.echo(words, err=True)
+        say(words, err=True)
 
     @property
     def in_order(self) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ position in its domain.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -24,6 +25,8 @@ from isrcheck.model.semantics.expressions import TRUE, Expression, Kind, Leaf, a
 from isrcheck.model.semantics.operators import OPERATORS, complete
 from isrcheck.model.semantics.transition_system import Predicate, Question, Transition, TransitionSystem, shown
 
+CONFIGURATION: Final = r"SPECIFICATION Spec|INVARIANT Invariant_\w+|PROPERTY \w+|CONSTRAINT Inside|CHECK_DEADLOCK FALSE"
+"""A line of a configuration file."""
 RESERVED: Final = frozenset({"vars", "init", "next", "spec", "fair"})
 
 
@@ -47,6 +50,11 @@ def configuration(system: TransitionSystem) -> str:
     lines += [f"PROPERTY {name}" for name in _live(system)]
     lines += ["CONSTRAINT Inside"] if system.constraints else []
     return "\n".join([*lines, "CHECK_DEADLOCK FALSE"]) + "\n"
+
+
+def is_configuration(text: str) -> bool:
+    """Whether a text has only lines that `configuration` writes."""
+    return all(re.fullmatch(CONFIGURATION, line) for line in text.splitlines())
 
 
 def _operator(predicate: Predicate) -> str:

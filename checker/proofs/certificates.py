@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-import multiprocessing
+import tempfile
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
 import z3
 
+from isrcheck.checker.analysis.process_pool import in_fresh_process
 from isrcheck.checker.engines.symbolic.solver import Watch
 from isrcheck.checker.proofs.attempts import Attempt, obligations_of, settings_shown
 from isrcheck.checker.proofs.obligations import Obligation, Obligations, ask
@@ -62,7 +62,7 @@ class Question:
 
 
 def write(folder: Path, model: str, proof: str | None, attempt: Attempt, result: ProofResult) -> None:
-    """Writes the certificate of a proof into a new folder."""
+    """Writes the certificate of a proof into a new folder. If this fails, there is no folder."""
     question = Question(
         model,
         attempt.settings,
@@ -72,13 +72,17 @@ def write(folder: Path, model: str, proof: str | None, attempt: Attempt, result:
         result.stages,
         tuple(result.dropped),
     )
-    folder.mkdir(parents=True)
     texts = written(question)
-    for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
     listed = [{"file": name, "sha256": _hash(text.encode()), "z3": "unsat"} for name, text in texts.items()]
     manifest = {**_said(question), "solvers": result.solvers, "obligations": listed}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", encoding="utf-8")
+    texts[MANIFEST] = json.dumps(manifest, indent=1) + "\n"
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{folder.name[:64]}.") as temporary:
+        unfinished = Path(temporary) / "certificate"
+        unfinished.mkdir()  # unlike `temporary`, with the usual permissions
+        for name, text in texts.items():
+            (unfinished / name).write_text(text, encoding="utf-8")
+        unfinished.rename(folder)
 
 
 def _said(question: Question) -> dict[str, Any]:
@@ -106,8 +110,7 @@ def written(question: Question) -> dict[str, str]:
 
     A fresh process makes the texts, because z3 orders terms by their age in the process.
     """
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
-        return pool.submit(_texts, question).result()
+    return in_fresh_process(_texts, question)
 
 
 def _texts(question: Question) -> dict[str, str]:

@@ -82,6 +82,14 @@ class Answered:
     def exit_code(self) -> int:
         return self.result.exit_code
 
+    @property
+    def failure(self) -> CommandError | None:
+        """What failed beside the search, such as the writing of a checkpoint."""
+        from isrcheck.checker.results.errors import CommandError
+
+        result = self.result
+        return None if result.failure is None else CommandError(result.failure, result.exit_code)
+
     def fail(self, failure: CommandError) -> None:
         """Notes that a part of the output failed."""
         result = self.result

@@ -127,7 +127,7 @@ def uncovered(result: Result) -> list[str]:
         some = f"{plural(seen, _unit(result))} of depth {at} also seen, but not counted (not reproducible)"
         lines.append(some if seen else f"depth {at} was started; none of its states is counted")
     lines += _size_estimate(result)
-    if result.reason and result.verdict != "incomplete":
+    if result.reason and result.verdict != "incomplete" and result.reason != result.failure:
         lines.insert(0, f"the search stopped: {result.reason}")
     return lines
 

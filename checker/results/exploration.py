@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-Stop = Literal["violation", "error", "states", "depth", "memory", "time", "interrupt", "unknown", "sampled"]
+Stop = Literal["violation", "error", "states", "depth", "memory", "time", "interrupt", "disk", "unknown", "sampled"]
 
 
 @dataclass(frozen=True)
@@ -151,6 +151,8 @@ class Exploration:
     partial: dict[str, int] | None = None
     unrolled: tuple[int, int] | None = None
     why: str | None = None
+    disk_error: str | None = None
+    """What could not be written, and why: a checkpoint, or the states themselves (then `stopped` is `disk`)."""
     seconds: dict[str, float] = field(default_factory=dict)
     peak_store_bytes: int = 0
     sorting_bytes: tuple[int, int] = field(default=(0, 0), compare=False)

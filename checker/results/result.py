@@ -36,6 +36,8 @@ class Exit:
     UNKNOWN = 150
     OUTPUT = 153
     BUG = 255
+    FOUND = frozenset((EVALUATION, VIOLATED, NOT_LIVE, DEADLOCK))
+    """What a search has found. A checkpoint or a state that the search cannot write does not hide it."""
     PRECEDENCE = (BUG, OUTPUT, EVALUATION, VIOLATED, NOT_LIVE, DEADLOCK, INTERRUPTED, LIMIT, DIFFERENCE, HOLDS)
 
 
@@ -380,6 +382,8 @@ class Result:
     """Invariants in the model's own file that are not checked by default. Empty if the check names its invariants."""
     unmet: list[str] = field(default_factory=list)
     """How the outcome of a scenario differs from what its author expects, in words."""
+    failure: str | None = None
+    """What failed beside the search: it could not write to disk, or fixes were not compared. A part of `reason`."""
     unrolled: int | None = None
     orbits: OrbitCounts | None = None
     liveness: dict[str, PropertyResult] = field(default_factory=dict)

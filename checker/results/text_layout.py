@@ -2,7 +2,7 @@
 
 The path of a file relative to its repository, for people and tools.
 
-Text that XML allows, for JUnit reports, GraphML and SVG.
+Text that XML allows, for JUnit reports, GraphML and SVG. Text in one line.
 """
 
 from __future__ import annotations
@@ -114,6 +114,19 @@ def clean(text: str) -> str:
 def content_text(content: Any) -> str:
     """The text of a file: the content of an output if it is text, and else the content as JSON."""
     return content if isinstance(content, str) else json.dumps(content, indent=1) + "\n"
+
+
+def printable(text: str) -> str:
+    r"""The text in one line. Each character that is not printable, such as a line break, is shown by its code.
+
+    These are also the marks that turn the direction of text, lone surrogates, and blanks other than the usual one.
+
+    >>> print(printable("a\x1b[2J\n::error::b\u202e"))
+    a\x1b[2J\n::error::b\u202e
+    """
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
 WIDEST: Final = 110

@@ -21,6 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from isrcheck.checker.results.text_layout import printable
 from isrcheck.checker.trace.trace_files import LARGEST_FILE, DamagedFile, parsed
 
 MARK = frozenset({"class", "value"})
@@ -150,7 +151,7 @@ class Line:
 
     @property
     def title(self) -> str:
-        return f"{self.process_log} {self.order}"
+        return f"{printable(self.process_log)} {self.order}"
 
 
 @dataclass(frozen=True)

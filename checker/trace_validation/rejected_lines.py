@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from typing import Final
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from isrcheck.checker.trace.step_replay import unmet_requirement
 from isrcheck.checker.trace_validation.line_matches import Check, Question, Seen
 from isrcheck.checker.trace_validation.recording_file import Line
 from isrcheck.checker.trace_validation.validation_result import Objection, Refused
-from isrcheck.checker.trace_validation.validation_search import Limits, Node, search
+from isrcheck.checker.trace_validation.validation_search import Limits, Node, SearchResult, search
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.model import as_parameter
 from isrcheck.model.semantics.concrete_values import State
@@ -22,8 +23,29 @@ from isrcheck.model.semantics.transition_system import Label
 REASONS: Final = 4
 INSTANCES: Final = 12
 NEAREST: Final = 6
-TRIED: Final = Limits(nodes=100_000)
-"""The limits of each search in `_further`."""
+TRIED: Final = 100_000
+"""The most nodes that each search in `_further` visits."""
+
+
+@dataclass
+class Allowance:
+    """What the searches in `_further` may still take together: nodes, and time until a moment of `perf_counter`.
+
+    `used_up` says what ended the last of these searches, if it was not `TRIED`. Then there is no further search.
+    """
+
+    nodes: int
+    until: float | None = None
+    used_up: Literal["states", "time", "interrupt"] | None = None
+
+    def search(self, question: Question, at_most: int) -> SearchResult:
+        """Searches within what is left."""
+        seconds = None if self.until is None else max(0.0, self.until - time.perf_counter())
+        found = search(question, at_most, Limits(min(TRIED, self.nodes), seconds))
+        self.nodes -= found.visited
+        if found.stopped in ("time", "interrupt") or self.nodes <= 0:
+            self.used_up = "states" if found.stopped is None else found.stopped
+        return found
 
 
 class Refusing:
@@ -51,17 +73,17 @@ class Refusing:
         """The next lines that must wait for a line that is not explained."""
         return tuple(seen.line for seen in self.next if not seen.may_come(self.positions))
 
-    def refused(self, at_most: int) -> tuple[Refused, ...]:
+    def refused(self, at_most: int, allowance: Allowance) -> tuple[Refused, ...]:
         """The next lines that need not wait for another line, with the reasons why they cannot happen.
 
         If there are several such lines, a search for each of them finds how many lines can be explained if the content
         of this line is ignored (`_further`). The line with the greatest number comes first, because it is probably
-        wrong.
+        wrong. A line whose search does not begin within the allowance counts as if its search had found nothing.
         """
         candidates = [seen for seen in self.next if seen.may_come(self.positions)]
-        if len(candidates) > 1:
+        if len(candidates) > 1 and allowance.used_up is None:
             wide = self.question.widened()
-            further = {seen.line.place: _further(wide, seen, at_most) for seen in candidates}
+            further = {seen.line.place: _further(wide, seen, at_most, allowance) for seen in candidates}
             candidates.sort(key=lambda seen: -further[seen.line.place])
         return tuple(Refused(seen.line, self.reasons(seen)) for seen in candidates)
 
@@ -123,16 +145,18 @@ class Refusing:
         return tuple(label_text(label) for label in enabled[:NEAREST])
 
 
-def _further(wide: Question, seen: Seen, at_most: int) -> int:
-    """The number of lines that can be explained within the limits `TRIED` if the content of the line `seen` is ignored.
+def _further(wide: Question, seen: Seen, at_most: int, allowance: Allowance) -> int:
+    """The number of lines that can be explained within the allowance if the content of the line `seen` is ignored.
 
     The observed values of this line do not count. If the line has a step, any step or no step may take its place.
     """
     most = 0
     for labels in {None, None if seen.labels is None else frozenset(wide.numbers)}:
+        if allowance.used_up is not None:
+            break
         less = replace(seen, labels=labels, checks=())
         process_logs = tuple(tuple(less if x is seen else x for x in lines) for lines in wide.process_logs)
-        found = search(replace(wide, process_logs=process_logs), at_most, TRIED)
+        found = allowance.search(replace(wide, process_logs=process_logs), at_most)
         most = max([most, *(node.explained for node in found.furthest)])
     return most
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from isrcheck.checker.registry.loader import LoadedModel
@@ -14,7 +15,7 @@ from isrcheck.checker.trace.narration import story
 from isrcheck.checker.trace.step_replay import replay
 from isrcheck.checker.trace_validation.line_matches import Question, question
 from isrcheck.checker.trace_validation.recording_file import Place, Recording
-from isrcheck.checker.trace_validation.rejected_lines import Refusing, state_of
+from isrcheck.checker.trace_validation.rejected_lines import Allowance, Refusing, state_of
 from isrcheck.checker.trace_validation.validation_result import (
     EXIT,
     Answer,
@@ -57,12 +58,14 @@ def validate(
     interpreter = Interpreter(model, loaded.chosen(None))
     asked = question(recording, interpreter, trace(model))
     prepared = time.perf_counter()
-    found = search(asked, at_most, limits, tell)
+    until = None if limits.seconds is None else began + limits.seconds
+    seconds = None if until is None else max(0.0, until - prepared)
+    found = search(asked, at_most, replace(limits, seconds=seconds), tell)
     searched = time.perf_counter()
     answer = Answer(
         file, loaded.name, dict(model.settings), recording.lines, at_most, found.visited, "incomplete", Exit.LIMIT
     )
-    _fill(answer, asked, found)
+    _fill(answer, asked, found, Allowance(limits.nodes - found.visited, until, found.stopped))
     answer.seconds = {
         "prepare": prepared - began,
         "search": searched - prepared,
@@ -71,13 +74,13 @@ def validate(
     return answer
 
 
-def _fill(answer: Answer, asked: Question, found: SearchResult) -> None:
+def _fill(answer: Answer, asked: Question, found: SearchResult, allowance: Allowance) -> None:
     if found.end is not None:
         answer.explanation = explained(answer.model, asked, found.end)
         answer.verdict = "explained"
         answer.exit_code = Exit.VIOLATED if answer.explanation.violated else Exit.HOLDS
         return
-    answer.frontier = _frontier(asked, found, answer.at_most)
+    answer.frontier = _frontier(asked, found, answer.at_most, allowance)
     if found.stopped is not None:
         answer.reason = _STOPPED[found.stopped]
         answer.exit_code = Exit.INTERRUPTED if found.stopped == "interrupt" else Exit.LIMIT
@@ -86,6 +89,10 @@ def _fill(answer: Answer, asked: Question, found: SearchResult) -> None:
         answer.reason, answer.exit_code = _no_meaning(asked, node, label_text(label), label), Exit.EVALUATION
     else:
         answer.verdict, answer.exit_code = "unexplained", EXIT["unexplained"]
+        if allowance.used_up is not None:
+            answer.reason = f"{_STOPPED[allowance.used_up]}; which line is wrong was not searched to the end"
+        if allowance.used_up == "interrupt":
+            answer.exit_code = Exit.INTERRUPTED
 
 
 def _no_meaning(asked: Question, node: Node, text: str, label: Any) -> str:
@@ -193,7 +200,7 @@ def _first_violations(
     return found, tuple(unasked)
 
 
-def _frontier(asked: Question, found: SearchResult, at_most: int) -> Frontier | None:
+def _frontier(asked: Question, found: SearchResult, at_most: int, allowance: Allowance) -> Frontier | None:
     if not found.furthest:
         return None
     refusing = Refusing(asked, found.furthest)
@@ -204,7 +211,7 @@ def _frontier(asked: Question, found: SearchResult, at_most: int) -> Frontier | 
         matched,
         refusing.nodes[0].explained,
         len(refusing.nodes),
-        refusing.refused(at_most),
+        refusing.refused(at_most, allowance),
         refusing.waiting,
         refusing.nearest(),
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from isrcheck.checker.report.counterexample_text import steps_text
 from isrcheck.checker.results.result import Trace
 from isrcheck.checker.results.story import Story
-from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural
+from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural, printable
 from isrcheck.checker.trace_validation.validation_result import Answer, Explanation, Frontier, MatchedLines, Objection
 from isrcheck.model.language.model import Model
 from isrcheck.model.semantics.transition_system import shown
@@ -82,10 +82,12 @@ def _ending(answer: Answer, found: Frontier, ink: Ink) -> list[str]:
     ends = "cannot happen there" if answer.verdict == "unexplained" else "is not explained so far"
     lines = [ink("head", f"What comes next in each lane, and {ends}")]
     for each in found.refused:
-        seen = f": {each.line.text}" if each.line.text else ""
+        seen = f": {printable(each.line.text)}" if each.line.text else ""
         lines += [f"  {ink('bad', each.line.title)} (line {each.line.row} of the file){seen}"]
         for reason in each.reasons:
             lines += _reason(reason)
+    if answer.verdict == "unexplained" and answer.reason is not None:
+        lines += [f"  {answer.reason}"]
     if found.waiting:
         lines += [f"  after these: {', '.join(line.title for line in found.waiting)}"]
     others = (

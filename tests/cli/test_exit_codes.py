@@ -150,3 +150,25 @@ def test_one_file_by_two_names_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     outcome = run("check", counter(tmp_path), "--json", "a.json", "--itf", "./a.json")
     assert outcome.code == 2
     assert "--json and --itf name the same file" in outcome.err
+
+
+@pytest.mark.parametrize(("error", "words"), [(KeyboardInterrupt, "interrupted"), (MemoryError, "out of memory")])
+@pytest.mark.parametrize("option", ["--control", "--fixes"])
+def test_an_interrupt_after_a_violation_loses_only_the_comparison_with_fixes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str, error: type[BaseException], words: str
+) -> None:
+    def ended(*arguments: object, **more: object) -> None:
+        raise error
+
+    monkeypatch.setattr("isrcheck.checker.analysis.compare_with_fix.fix", ended)
+    monkeypatch.setattr("isrcheck.checker.analysis.fix_search.fix", ended)
+    asked = {"--control": ("--control", "least=9"), "--fixes": ("--fixes",)}[option]
+    outcome = run("check", counter(tmp_path), "-s", "least=2", *asked, "--json", tmp_path / "r.json")
+    assert (outcome.code, outcome.err.count("\n")) == (12, 1)
+    assert outcome.out.startswith("VIOLATED  counter: is-small in 3 states\n")
+    assert "the search stopped" not in outcome.out
+    data = valid(tmp_path / "r.json")
+    assert (data["exit_code"], data["verdict"]) == (12, "violated")
+    assert data["reason"].startswith(words)
+    assert data["reason"].endswith("not every fix was compared with the trace")
+    assert outcome.err == f"isrcheck: {data['reason']}\n"

@@ -10,8 +10,9 @@ import shlex
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -78,7 +79,11 @@ def test_a_mistake_and_a_bug_end_without_a_traceback_unless_it_is_asked_for(tmp_
     assert "Traceback" in isrcheck("check", tmp_path / "mine.py", ISRCHECK_DEBUG="1").stderr
 
 
-def test_an_interrupt_ends_the_search_and_reports_what_is_known(tmp_path: Path) -> None:
+ENDING = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+@pytest.mark.parametrize("ending", ENDING)
+def test_an_interrupt_ends_the_search_and_reports_what_is_known(tmp_path: Path, ending: signal.Signals) -> None:
     path = tmp_path / "r.json"
     process = subprocess.Popen(
         [*ISRCHECK, "check", *LONG, "--json", str(path)],
@@ -90,12 +95,52 @@ def test_an_interrupt_ends_the_search_and_reports_what_is_known(tmp_path: Path) 
     assert process.stderr is not None
     while "searching: level" not in process.stderr.readline():
         pass
-    process.send_signal(signal.SIGINT)
+    process.send_signal(ending)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130
     assert "Traceback" not in err
     data = json.loads(path.read_text())
     assert (data["exit_code"], data["verdict"], data["reason"]) == (130, "incomplete", "interrupted")
+    assert out.startswith("INCOMPLETE  kip-101: interrupted; no violation in ")
+
+
+SOLVING = """
+import z3
+from isrcheck.__main__ import end_as_after_interruption
+
+end_as_after_interruption()
+a, b = z3.BitVecs("a b", 128)
+solver = z3.SolverFor("QF_BV")
+solver.add(a * b == 0xC7970CEEDCC3B0754490201A7AA613CD73911081, z3.ULT(1, a), z3.ULT(a, b), z3.ULT(b, 1 << 90))
+print("solving", flush=True)
+print(solver.check(), solver.reason_unknown())
+"""
+
+
+@pytest.mark.parametrize("ending", ENDING)
+def test_a_solver_hears_every_signal_that_ends_a_command(ending: signal.Signals) -> None:
+    with subprocess.Popen([sys.executable, "-c", SOLVING], stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "solving\n"
+        time.sleep(0.5)
+        process.send_signal(ending)
+        assert process.communicate(timeout=60)[0].startswith("unknown ")
+
+
+@pytest.mark.parametrize(("ignored", "ending"), [("HUP", signal.SIGINT), ("INT", signal.SIGTERM)])
+def test_a_signal_that_is_ignored_from_the_start_stays_ignored(ignored: str, ending: signal.Signals) -> None:
+    """As under `nohup`, or for a command that a script starts in the background."""
+    command = f"trap '' {ignored}; exec {shlex.join([*ISRCHECK, 'check', *LONG])}"
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT}
+    with subprocess.Popen(["bash", "-c", command], **pipes) as process:
+        assert process.stderr is not None
+        while "searching: level" not in process.stderr.readline():
+            pass
+        process.send_signal(signal.Signals[f"SIG{ignored}"])
+        assert "searching: level" in process.stderr.readline()
+        process.send_signal(ending)
+        out, _ = process.communicate(timeout=300)
+    assert process.returncode == 130
     assert out.startswith("INCOMPLETE  kip-101: interrupted; no violation in ")
 
 

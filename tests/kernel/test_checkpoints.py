@@ -7,6 +7,10 @@ import os
 import random
 import shutil
 import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -158,7 +162,7 @@ def test_an_interrupted_search_keeps_its_whole_levels(how: signal.Signals, tmp_p
 def finished(folder: Path) -> list[str]:
     run(with_everything(), kept(folder), states=30)
     run(with_everything(), kept(folder, True))
-    return sorted(path.name for path in folder.iterdir())
+    return sorted(path.name for path in folder.iterdir() if path.name != checkpoint.LOCK)
 
 
 def test_a_changed_byte_in_any_file_is_seen(tmp_path: Path) -> None:
@@ -195,8 +199,12 @@ def damaged(folder: Path, name: str, content: bytes | None) -> None:
         (bad / name).write_bytes(content)
 
     def read() -> None:
-        for _, states in checkpoint.Checkpoint(kept(bad, True), QUESTION).read(KERNEL.words):
-            list(states)
+        found = checkpoint.Checkpoint(kept(bad, True), QUESTION)
+        try:
+            for _, states in found.read(KERNEL.words):
+                list(states)
+        finally:
+            found.end()
 
     with pytest.raises(CheckpointRefused) as refused:
         read()
@@ -318,7 +326,74 @@ def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "fsync", full)
-        with pytest.raises(OSError, match="No space left"):
-            run(with_everything(), kept(tmp_path, True))
+        found, _ = run(with_everything(), kept(tmp_path, True))
+    assert found.disk_error == f"cannot write the checkpoint {tmp_path}: No space left on device (--checkpoint)"
     again, _ = run(with_everything(), kept(tmp_path, True))
     assert comparable(again) == comparable(run(with_everything(), None)[0])
+
+
+# --- two searches, one folder ---------------------------------------------------------------------------------------
+
+HOLDING = """
+import sys, time
+from isrcheck.checker.engines.explicit.checkpoint import Checkpoint
+from isrcheck.checker.results.exploration import Checkpointing
+held = Checkpoint(Checkpointing(sys.argv[1]), {"row_bytes": 8})
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process with a checkpoint in the folder `shared`."""
+    command = [sys.executable, "-c", HOLDING, str(tmp_path / "shared")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+def test_a_folder_in_use_is_refused_in_one_line(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    shared, small = tmp_path / "shared", ("kip-320", "-s", "replicas=2", "-s", "log_size=1")
+    before = sorted(shared.iterdir())
+    refused = isrcheck(*small, "--checkpoint", shared, "--quiet")
+    who = f"{socket.gethostname()}, process {holder.pid}"
+    assert (refused.exit_code, refused.output) == (
+        150,
+        f"isrcheck: another search ({who}) uses {shared}; wait for its end, then --resume it\n",
+    )
+    assert sorted(shared.iterdir()) == before
+    (shared / checkpoint.MANIFEST).write_text("{}")
+    assert isrcheck(*small, "--resume", shared, "--quiet").output == refused.output
+
+
+def test_the_folder_of_a_search_that_was_killed_is_taken_over(tmp_path: Path, holder: subprocess.Popen[str]) -> None:
+    shared = tmp_path / "shared"
+    left = [shared / f"{name}.{'0a' * 16}.tmp" for name in (checkpoint.MANIFEST, "000001.states")]
+    for path in left:
+        path.write_bytes(b"what the killed process left")
+    holder.kill()
+    holder.wait()
+    run(with_everything(), kept(shared))
+    run(with_everything(), kept(shared, True))
+    assert not any(path.exists() for path in left)
+
+
+def test_of_many_searches_that_begin_together_one_has_the_folder(tmp_path: Path) -> None:
+    small = ("kip-320", "-s", "replicas=2", "-s", "log_size=1", "--quiet", "--checkpoint-every", "0.001")
+    command = [sys.executable, "-m", "isrcheck", "check", *small, "--checkpoint", str(tmp_path)]
+    searches = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+    said = [(*search.communicate(timeout=300), search.returncode) for search in searches]
+    assert sorted(code for *_, code in said) == [0, 150, 150]
+    assert all(error.count("\n") == 1 for _, error, code in said if code)
+    assert isrcheck(*small, "--resume", tmp_path).exit_code == 0
+
+
+def test_a_folder_is_free_again_when_its_search_has_ended(tmp_path: Path) -> None:
+    held = checkpoint.Checkpoint(kept(tmp_path), QUESTION)
+    with pytest.raises(CheckpointRefused, match="another search"):
+        checkpoint.Checkpoint(kept(tmp_path), QUESTION)
+    held.end()
+    checkpoint.Checkpoint(kept(tmp_path), QUESTION)

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -298,3 +304,17 @@ def test_the_verdict_names_the_numbers_that_stay_fixed(settings: dict[str, Any],
         obligations=3, verdict="proved", model="m",
     )  # fmt: skip
     assert verdict_line(made) == f"PROVED  m: a; by 0 lemmas of p, {form}, 3 goals checked by z3 5"
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.3])
+def test_an_interrupt_while_a_certificate_is_verified_is_one_line(certificate: Path, wait: float) -> None:
+    """A terminal sends Ctrl-C to the whole group of processes, also to the one that writes the obligations again."""
+    command = [sys.executable, "-m", "isrcheck", "prove", "--verify", str(certificate)]
+    command += [f"{TOYS}:Hill", "--proof", f"{TOYS}:SoundHillProof", "--quiet"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
+        while len(psutil.Process(process.pid).children()) < 2:  # one of them is Python's tracker of resources
+            time.sleep(0.01)
+        time.sleep(wait)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.communicate(timeout=60)[1] == "isrcheck: interrupted\n"
+    assert process.returncode == 130

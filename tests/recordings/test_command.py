@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import isrcheck.checker
+from isrcheck.checker.trace_validation.validation_search import SearchResult, search
 from tests.cli.running import Outcome, run
 
 ROOT = Path(__file__).parents[2]
@@ -213,3 +215,111 @@ def test_the_model_is_named_by_whoever_asks(tmp_path: Path) -> None:
     path = written(tmp_path, ('{"recording": 1,', '{"recording": 1, "model": "lease.py",'))
     outcome = run("conform", "--recording", path)
     assert (outcome.code, "it was recorded with 'lease.py', which is not a shipped model" in outcome.err) == (150, True)
+
+
+# --- limits and interruptions ---------------------------------------------------------------------------------------
+
+WIDE = '''\
+"""Counters that go up, each by its own hand."""
+
+from isrcheck.model.language import Model, action, enum, number, per
+
+hand = enum("hand", *(f"h{i}" for i in range(12)))
+
+
+class Wide(Model):
+    """Twelve counters."""
+
+    def variables(self):
+        return {"count": per(hand, number(0, 3))}
+
+    @action(of=hand, actor="hand")
+    def up(self, s, of):
+        """One more."""
+        s.require(s.count[of] < 3)
+        s.count[of] += 1
+'''
+
+
+def wide(folder: Path) -> Path:
+    """A recording of twelve lanes that the model does not explain, and that has very many orders."""
+    (folder / "lease.py").write_text(WIDE)
+    lanes = [f"h{i}" for i in range(12)]
+    rows: list[dict[str, Any]] = [{"recording": 1, "lanes": lanes, "hidden": ["up"]}]
+    for lane in lanes:
+        up = {"action": "up", "parameters": {"of": lane}}
+        rows += [{"lane": lane, "order": k, "event": up, "observed": {f"count[{lane}]": 2 * k - 1}} for k in (1, 2)]
+    rows[-1]["observed"] = {"count[h11]": 0}
+    path = folder / "wide.ndjson"
+    path.write_text("\n".join(map(json.dumps, rows)) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("limit", [("--max-seconds", "1"), ("--max-states", "1000")])
+def test_a_limit_is_one_for_all_searches(tmp_path: Path, limit: tuple[str, str]) -> None:
+    path = wide(tmp_path)
+    explained(path, "--max-states", "1")  # loads and compiles what is needed
+    began = time.perf_counter()
+    outcome, data = explained(path, *limit)
+    assert (outcome.code, data["verdict"]) == (152, "incomplete")
+    assert time.perf_counter() - began < 1 + 2 + 3  # and the end of the story
+
+
+@pytest.fixture
+def searches(monkeypatch: pytest.MonkeyPatch) -> list[SearchResult]:
+    """The searches for the line that is wrong."""
+    found: list[SearchResult] = []
+
+    def noted(*asked: Any) -> SearchResult:
+        found.append(search(*asked))
+        return found[-1]
+
+    monkeypatch.setattr("isrcheck.checker.trace_validation.rejected_lines.search", noted)
+    return found
+
+
+def test_the_searches_for_the_wrong_line_share_what_is_left(tmp_path: Path, searches: list[SearchResult]) -> None:
+    path = written(tmp_path, TAMPERED)
+    whole = explained(path)[1]
+    assert len(searches) > 2
+    visited = whole["visited"]
+    needed = visited + sum(each.visited for each in searches)
+    searches.clear()
+    outcome, data = explained(path, "--max-states", str(visited + 3))
+    assert (outcome.code, data["verdict"]) == (15, "unexplained")
+    assert data["reason"].endswith("; which line is wrong was not searched to the end")
+    assert data["reason"] in outcome.out
+    assert data["frontier"]["trace"] == whole["frontier"]["trace"]
+    assert visited + sum(each.visited for each in searches) < needed
+    searches.clear()
+    assert explained(path, "--max-states", str(needed + 1))[1]["reason"] is None
+
+
+def test_an_interruption_ends_all_searches_and_keeps_the_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+
+    def interrupted(*asked: Any) -> SearchResult:
+        begun.append(asked)
+        return SearchResult(stopped="interrupt")
+
+    monkeypatch.setattr("isrcheck.checker.trace_validation.rejected_lines.search", interrupted)
+    outcome, data = explained(written(tmp_path, TAMPERED))
+    assert (outcome.code, data["verdict"], len(begun)) == (130, "unexplained", 1)
+    assert outcome.out.startswith("NOT EXPLAINED  ")
+    assert data["reason"] == "interrupted; which line is wrong was not searched to the end"
+
+
+def test_nothing_is_searched_after_the_first_search_was_interrupted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searches: list[SearchResult]
+) -> None:
+    def interrupted(*asked: Any) -> SearchResult:
+        found = search(*asked)
+        found.end, found.stopped = None, "interrupt"
+        return found
+
+    monkeypatch.setattr("isrcheck.checker.trace_validation.validate.search", interrupted)
+    outcome, data = explained(written(tmp_path, TAMPERED))
+    assert (outcome.code, data["verdict"], data["reason"]) == (130, "incomplete", "interrupted")
+    assert searches == []

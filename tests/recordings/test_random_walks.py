@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from isrcheck.checker.trace_validation.line_matches import Question, question
 from isrcheck.checker.trace_validation.recording_file import Recording, recognised
-from isrcheck.checker.trace_validation.rejected_lines import Refusing
+from isrcheck.checker.trace_validation.rejected_lines import Allowance, Refusing
 from isrcheck.checker.trace_validation.validate import explained
 from isrcheck.checker.trace_validation.validation_search import SearchResult, search
 from isrcheck.model.semantics.interpreter import Interpreter
@@ -66,7 +66,7 @@ def compare(recording: Recording, interpreter: Interpreter, wanted: Question, at
     assert {node.positions for node in answer.furthest} == {x for x in all_ways if sum(x) == most}
     assert (answer.failing is not None) == failed
     refusing = Refusing(wanted, answer.furthest)
-    for refused in refusing.refused(at_most):
+    for refused in refusing.refused(at_most, Allowance(10**6)):
         assert refused.reasons
         # One more than what is explained is the line itself, and by no way is it explained as well.
         process_log = list(recording.process_logs).index(refused.line.process_log)

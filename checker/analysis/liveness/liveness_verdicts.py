@@ -153,4 +153,6 @@ def _settle(result: Result, stopped: Stop | None, fail_on_vacuity: bool) -> None
     if stopped is not None:
         codes.add(Exit.INTERRUPTED if stopped == "interrupt" else Exit.LIMIT)
         result.reason = result.reason or next(x.why for x in result.liveness.values() if x.why)
+    if result.failure is not None and codes & Exit.FOUND:
+        codes.discard(Exit.OUTPUT)
     result.exit_code = next(code for code in Exit.PRECEDENCE if code in codes)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.process_pool import in_order
 from isrcheck.checker.changes.mutation.edits import Edit
 from isrcheck.checker.changes.mutation.mutant_comparison import Difference, differences
 from isrcheck.checker.changes.mutation.mutant_verdicts import (
@@ -38,7 +39,6 @@ from isrcheck.checker.registry.loader import LoadedModel, blaming
 from isrcheck.checker.report.counterexample_text import lasso_text, property_violation_text
 from isrcheck.checker.results.result import PropertyResult, Result
 from isrcheck.checker.scenarios.collection import folders
-from isrcheck.checker.scenarios.process_pool import in_order
 from isrcheck.checker.scenarios.scenario import COUNTS, read
 from isrcheck.model.language.errors import EvaluationError
 from isrcheck.model.language.settings import BARE

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from isrcheck.checker.analysis.check import check
+from isrcheck.checker.analysis.process_pool import in_order
 from isrcheck.checker.changes.mutation.further_checks import (
     asked_what_must_happen,
     can_kill,
@@ -26,7 +27,6 @@ from isrcheck.checker.changes.mutation.mutant_verdicts import (
 from isrcheck.checker.changes.mutation.mutants import Family, Mutant, chosen_actions, family
 from isrcheck.checker.registry.loader import LoadedModel, blaming, load_model_class
 from isrcheck.checker.results.result import FORMAT, Exit, PropertyResult, Result
-from isrcheck.checker.scenarios.process_pool import in_order
 from isrcheck.model.semantics.tracing import trace, uses_enabled
 
 Tell = Callable[[str], None]

@@ -8,18 +8,26 @@ without the bytes at the end of the last word that are always 0. The manifest ha
 names, and of its own other fields. A file of states or levels belongs to the checkpoint only if the manifest names the
 file. Each write first completes a pair of files, and then replaces the manifest. A file that the manifest names is
 never changed.
+
+Only one search at a time uses a folder. It holds a lock on the file `.lock`, which ends with its process, even if the
+process is killed.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
+import re
 import signal
+import socket
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+import uuid
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -37,6 +45,8 @@ FORMAT: Final = 2
 """The version of the format. Raise this number with each change of the layout of the files, of the packed rows of
 states, or of the way that a search uses the files."""
 MANIFEST: Final = "manifest.json"
+LOCK: Final = ".lock"
+TEMPORARY: Final = ".tmp"
 PART: Final = 1 << 20
 Known = dict[str, Any]
 """The data of a level (`Level.to_json`). `distinct` is the number of its states."""
@@ -80,11 +90,21 @@ class Checkpoint:
         self._parts: list[dict[str, Any]] = []
         self._written, self._row_bytes = 0, int(question["row_bytes"])
         self.resumed = checkpointing.resume
+        self.end: Callable[[], object] = lambda: None
+        """Lets other searches use the folder."""
         if self.resumed:
-            self._parts = self._manifest()
+            self._require_begun()
+            self._lock()
+            try:
+                self._parts = self._manifest()
+            except BaseException:
+                self.end()
+                raise
         else:
             self._begin()
         self._last = time.monotonic()
+        self.unwritten: str | None = None
+        """Why the last write failed, or None if it did not."""
 
     @property
     def size(self) -> int:
@@ -93,18 +113,56 @@ class Checkpoint:
 
     @property
     def due(self) -> bool:
-        return self._written == 0 or time.monotonic() - self._last >= self._every
+        first = self._written == 0 and self.unwritten is None
+        return first or time.monotonic() - self._last >= self._every
 
     # --- writing ----------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
+        self._require_new()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        if foreign := sorted(p.name for p in self.folder.iterdir() if not _ours(p.name)):
+            raise CheckpointRefused(f"{self.folder} contains other files ({foreign[0]}); choose a new folder")
+        self._lock()
+        self._require_new()
+
+    def _require_new(self) -> None:
         if (self.folder / MANIFEST).exists():
             raise CheckpointRefused(
                 f"{self.folder} already has a checkpoint; continue with --resume, or choose another folder"
             )
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if foreign := sorted(p.name for p in self.folder.iterdir() if not _ours(p.name)):
-            raise CheckpointRefused(f"{self.folder} contains other files ({foreign[0]}); choose a new folder")
+
+    def _lock(self) -> None:
+        """Locks the folder, and removes what a killed search has not finished. Refuses a folder in use.
+
+        Does nothing if no lock is possible: in a folder that cannot be written, or on a file system without locks.
+        """
+        with suppress(OSError):
+            file = os.open(self.folder / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+            self.end = weakref.finalize(self, os.close, file)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                holder = os.pread(file, 200, 0).decode("utf-8", "replace").strip()
+                self.end()
+                who = f" ({holder})" if holder.isprintable() and holder else ""
+                what = f"another search{who} uses {self.folder}; wait until it ends, then continue with --resume"
+                raise CheckpointRefused(what) from None
+            os.ftruncate(file, 0)
+            os.pwrite(file, f"{socket.gethostname()}, process {os.getpid()}\n".encode(), 0)
+            for path in self.folder.glob(f"*{TEMPORARY}"):
+                if _ours(path.name):
+                    path.unlink()
+
+    def try_write(self, levels: NativeLevels, known: list[Known]) -> None:
+        """Writes like `write`. If the disk is full, or fails in another way, notes this in `unwritten`."""
+        try:
+            self.write(levels, known)
+        except OSError as error:
+            self._last = time.monotonic()
+            self.unwritten = f"cannot write the checkpoint {self.folder}: {error.strerror or error} (--checkpoint)"
+        else:
+            self.unwritten = None
 
     def write(self, levels: NativeLevels, known: list[Known]) -> None:
         """Writes the levels that are not in the folder yet, if there are any.
@@ -129,14 +187,19 @@ class Checkpoint:
 
     def _put(self, name: str, content: Iterable[Any]) -> dict[str, Any]:
         """Writes a file, which gets its name only when it is complete. Returns its name, size and digest."""
-        digest, size, temporary = hashlib.sha256(), 0, self.folder / f"{name}.tmp"
-        with temporary.open("wb") as stream:
-            for piece in content:
-                digest.update(piece)
-                size += stream.write(piece)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(temporary, self.folder / name)
+        digest, size, temporary = hashlib.sha256(), 0, self.folder / f"{name}.{uuid.uuid4().hex}{TEMPORARY}"
+        try:
+            with temporary.open("wb") as stream:
+                for piece in content:
+                    digest.update(piece)
+                    size += stream.write(piece)
+                stream.flush()
+                os.fsync(stream.fileno())
+            os.replace(temporary, self.folder / name)
+        except BaseException:
+            with suppress(OSError):  # the room may be needed
+                temporary.unlink()
+            raise
         folder = os.open(self.folder, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -203,16 +266,17 @@ class Checkpoint:
         if digest.hexdigest() != file["sha256"]:
             raise self._damaged(file["name"])
 
+    def _require_begun(self) -> None:
+        if not (self.folder / MANIFEST).exists():
+            raise CheckpointRefused(f"{self.folder} has no checkpoint; start with --checkpoint")
+
     def _manifest(self) -> list[dict[str, Any]]:
         """The pairs of files that the manifest names.
 
-        Refuses a checkpoint that is missing or damaged, has another format, or belongs to another question.
+        Refuses a checkpoint that is damaged, has another format, or belongs to another question.
         """
-        path = self.folder / MANIFEST
-        if not path.exists():
-            raise CheckpointRefused(f"{self.folder} has no checkpoint; start with --checkpoint")
         try:
-            found = json.loads(path.read_bytes())
+            found = json.loads((self.folder / MANIFEST).read_bytes())
             whole = found.pop("sha256") == _digest(found)
         except (ValueError, KeyError, AttributeError, TypeError, RecursionError):
             whole = False
@@ -249,9 +313,12 @@ class Checkpoint:
 def termination_interrupts(wanted: bool) -> Iterator[None]:
     """If `wanted`, lets SIGTERM end a search as Ctrl-C does, so the findings are kept.
 
-    In a thread that is not the main thread, this function does nothing.
+    In a thread that is not the main thread, and if the program handles SIGTERM itself, this function does nothing.
     """
-    if not wanted or threading.current_thread() is not threading.main_thread():
+    handled = threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) is not (
+        signal.SIG_DFL
+    )
+    if not wanted or handled:
         yield
         return
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
@@ -271,7 +338,12 @@ def _digest(data: Any) -> str:
 
 def _ours(name: str) -> bool:
     """Whether a file may have been left behind by a process that was killed before it wrote its manifest."""
-    return name.removesuffix(".tmp").endswith((".states", ".levels.json")) or name == f"{MANIFEST}.tmp"
+    written = name
+    if name.endswith(TEMPORARY):
+        written = name.removesuffix(TEMPORARY)
+        stem, _, ending = written.rpartition(".")
+        written = stem if re.fullmatch("[0-9a-f]{32}", ending) else written
+    return written.endswith((".states", ".levels.json")) or name == LOCK or (written == MANIFEST and name != MANIFEST)
 
 
 def _words(value: Any) -> str:

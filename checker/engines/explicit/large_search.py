@@ -251,6 +251,9 @@ def search_large(
         except OutOfMemory:
             states = 0 if run.checkpoint is None else run.checkpoint.size // kernel.layout.row_bytes
             raise LimitTooSmall(limits.memory or 0, minimum + MOST_EACH * states) from None
+        finally:
+            if run.checkpoint is not None:
+                run.checkpoint.end()
 
     def continued(runs: RunSearch, found: Exploration) -> tuple[Exploration, Search]:
         """Continues the search with a table. Returns the answer and the search that gave it.

@@ -27,6 +27,7 @@ from isrcheck.checker.kernel.compiled import Kernel
 from isrcheck.checker.kernel.layout import Integers, Words
 from isrcheck.checker.kernel.llvm_orbits import Orbits, distinct
 from isrcheck.checker.kernel.verdict_bits import ACTIONS, GREATEST, LEAST
+from isrcheck.checker.results.errors import os_words
 from isrcheck.checker.results.exploration import Exploration, Limits, OrbitCounts, Progress, Report
 
 BATCHES_EACH: Final = 16
@@ -90,15 +91,15 @@ class Search(Levelwise):
             answer.stopped = "memory"
         except KeyboardInterrupt:
             answer.stopped = "interrupt"
-        except OSError:
-            # The disk of the states may be full while the disk of the checkpoint is not.
-            self._keep()
-            raise
+        except OSError as error:
+            answer.stopped, answer.disk_error = "disk", os_words(error)
         self._fold(answer)
-        if answer.stopped in ("memory", "time", "interrupt"):
+        if answer.stopped in ("memory", "time", "interrupt", "disk"):
             self._partial(answer, deadlock)
         self._team.dismiss()
         self._keep()
+        errors = [answer.disk_error, None if self.checkpoint is None else self.checkpoint.unwritten]
+        answer.disk_error = "; ".join(filter(None, errors)) or None
         answer.peak_store_bytes = self.store.peak
         return answer
 
@@ -120,9 +121,12 @@ class Search(Levelwise):
     # --- levels -----------------------------------------------------------------------------------------------------
 
     def _keep(self) -> None:
-        """Writes all whole levels into the checkpoint, if there is one."""
+        """Writes all whole levels into the checkpoint, if there is one.
+
+        If this fails, the search goes on. What it finds is worth more than a checkpoint, and a later write may succeed.
+        """
         if self.checkpoint is not None:
-            self.checkpoint.write(self.levels, [level.to_json() for level in self.history])
+            self.checkpoint.try_write(self.levels, [level.to_json() for level in self.history])
 
     @property
     def _tally(self) -> Integers:

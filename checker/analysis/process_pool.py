@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import multiprocessing
 import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -35,6 +36,18 @@ def in_order(
         _end(pool)
         raise
     pool.shutdown()
+
+
+def in_fresh_process(work: Callable[[Item], Answer], item: Item) -> Answer:
+    """The answer for one item, from a process that does nothing else. Raises `BrokenProcessPool` if it dies."""
+    pool = _pool(1)
+    try:
+        answer = _submitted(pool, work, item).result()
+    except BaseException:
+        _end(pool)
+        raise
+    pool.shutdown()
+    return answer
 
 
 def _submitted(pool: ProcessPoolExecutor, work: Callable[[Item], Answer], item: Item) -> Future[Answer]:
@@ -77,13 +90,23 @@ def _begin() -> None:
 def _unheard() -> Iterator[None]:
     """Delays interrupts in this process, and blocks them in processes that it starts meanwhile.
 
-    A terminal sends Ctrl-C to all these processes.
+    A terminal sends Ctrl-C to all these processes. Python handles a signal in the main thread, also if it is blocked
+    there and another thread receives it. So the handler waits too.
     """
+    heard: list[int] = []
+    handler = signal.getsignal(signal.SIGINT)
+    waits = threading.current_thread() is threading.main_thread() and callable(handler)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if waits:
+        signal.signal(signal.SIGINT, lambda number, frame: heard.append(number))
     try:
         yield
     finally:
+        if waits:
+            signal.signal(signal.SIGINT, handler)
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
