@@ -8,6 +8,7 @@ from typing import Any, Final
 from isrcheck.checker.analysis.free_memory import peak_memory
 from isrcheck.checker.results.exploration import Exploration, Limits, Path, Paths
 from isrcheck.checker.results.result import (
+    ChangeEffect,
     EvaluationFailure,
     Exit,
     Instance,
@@ -45,6 +46,7 @@ class ResultBuilder:
     exploration: Exploration
     paths: Paths
     numbers: list[int]
+    change: ChangeEffect | None = None
 
     def result(self, engine: str, deadlock: bool, fail_on_vacuity: bool, limits: Limits) -> Result:
         exploration, model, absent = self.exploration, self.interpreter.model, self.system.absent
@@ -89,6 +91,7 @@ class ResultBuilder:
             extra=exploration.extra,
             orbits=exploration.orbits,
             unrolled=None if exploration.unrolled is None else exploration.depth,
+            change=self.change,
         )
         result.exit_code = _exit_code(result, exploration, fail_on_vacuity)
         return result
@@ -240,6 +243,7 @@ def _exit_code(result: Result, exploration: Exploration, fail_on_vacuity: bool) 
         codes.add(Exit.INTERRUPTED)
     if exploration.stopped in ("states", "depth", "memory", "time", "unknown"):
         codes.add(Exit.LIMIT)
-    if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached):
+    inactive = result.change is not None and result.change.never
+    if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached or inactive):
         codes.add(Exit.DIFFERENCE)
     return next(code for code in Exit.PRECEDENCE if code in codes)

@@ -37,7 +37,7 @@ from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
 from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.report.outputs import Answered, Unfinished
 from isrcheck.checker.results.errors import command_error
-from isrcheck.model.language.settings import BARE
+from isrcheck.model.language.settings import BARE, profiles_of
 
 if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel
@@ -141,7 +141,7 @@ class Question:
     click.option("--continue", "keep_going", is_flag=True, help="Do not stop at the first violation."),
     click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor."),
     click.option(
-        "--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires or a goal is never reached."
+        "--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires, a goal is never reached, or a change never acts."
     ),
     click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved."),
 )
@@ -257,13 +257,17 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
             ("invariants", "liveness", "fairness", "keep_going", "deadlock"),
         )
         arguments |= {"profile": BARE} | {name: getattr(scenario, name) for name in names}
+    from isrcheck.checker.analysis.change_effects import base_of
     from isrcheck.checker.analysis.check import check, resolved
 
     loaded = loaded.with_text_conditions(arguments["invariants"] or ())
     with blaming(loaded.source_file):
         loaded.chosen(arguments["invariants"])
         loaded.asked(arguments["liveness"])
-    _, model, _ = resolved(loaded, settings, arguments["profile"])
+    _, model, begins_with = resolved(loaded, settings, arguments["profile"])
+    profiles = profiles_of(base_of(loaded.cls))
+    start = profiles[begins_with].settings if begins_with in profiles else {}
+    arguments["start"] = start if scenario is None else scenario.settings
     with blaming(loaded.source_file):
         fixed_versions = _fixed_versions(question, loaded, model)
     from isrcheck.checker.cli.progress import Watcher
