@@ -141,7 +141,9 @@ class Question:
     click.option("--continue", "keep_going", is_flag=True, help="Do not stop at the first violation."),
     click.option("--deadlock", is_flag=True, help="Look for deadlocks: states without a successor."),
     click.option(
-        "--fail-on-vacuity", is_flag=True, help="Exit 10 if an action never fires, a goal is never reached, or a change never acts."
+        "--fail-on-vacuity",
+        is_flag=True,
+        help="Exit 10 if an action never fires, a goal is never reached, or a change never acts.",
     ),
     click.option("--watch", is_flag=True, help="Check your own file again each time that it is saved."),
 )

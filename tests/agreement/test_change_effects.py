@@ -22,6 +22,7 @@ from isrcheck.model.language import (
     number,
     per,
     setting,
+    when,
 )
 from isrcheck.model.language.errors import UnknownName
 from isrcheck.model.semantics.concrete_state import initial_states
@@ -84,6 +85,17 @@ class BeyondTheTop(Walk):
 
     def may_go(self, s: Any) -> Any:
         return s.value <= self.top
+
+
+class OtherEffect(Walk):
+    """From two it goes on without noting its way."""
+
+    @action(b=broker, actor="b")
+    def go(self, s: Any, b: Any) -> None:
+        """One more."""
+        s.require(self.may_go(s), ~s.rests)
+        s.value += 1
+        s.way[b] = when(s.value == 2, s.way[b], True)
 
 
 class InvariantInVain(Walk):
@@ -236,6 +248,7 @@ class FromOutside(Walk):
 EXPECTED: dict[type[Model], tuple[dict[str, int | None], bool]] = {
     LaterThanEver: ({"action go": None}, True),
     BeyondTheTop: ({"action go": 5, "action rest": 5}, False),
+    OtherEffect: ({"action go": 3}, False),
     InvariantInVain: ({"invariant is-small": None}, True),
     InvariantIsStrict: ({"invariant is-small": 4}, False),
     Lax: ({"constraint is-low": 10}, False),
