@@ -92,6 +92,7 @@ class ResultBuilder:
             orbits=exploration.orbits,
             unrolled=None if exploration.unrolled is None else exploration.depth,
             change=self.change,
+            system=None if model.releases is None else model.releases.described(model),
         )
         result.exit_code = _exit_code(result, exploration, fail_on_vacuity)
         return result

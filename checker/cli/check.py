@@ -34,7 +34,7 @@ from isrcheck.checker.cli.options import (
 )
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
-from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.registry.profile_settings import release_of, settings_of
 from isrcheck.checker.report.outputs import Answered, Unfinished
 from isrcheck.checker.results.errors import command_error
 from isrcheck.model.language.settings import BARE, profiles_of
@@ -269,13 +269,17 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
     _, model, begins_with = resolved(loaded, settings, arguments["profile"])
     profiles = profiles_of(base_of(loaded.cls))
     start = profiles[begins_with].settings if begins_with in profiles else {}
-    arguments["start"] = start if scenario is None else scenario.settings
+    release = release_of(loaded.cls, question.settings)
+    chosen = model.releases.settings(release) if model.releases is not None and release is not None else {}
+    arguments["start"] = {**(start if scenario is None else scenario.settings), **chosen}
     with blaming(loaded.source_file):
         fixed_versions = _fixed_versions(question, loaded, model)
     from isrcheck.checker.cli.progress import Watcher
 
     with Watcher(quiet=question.quiet) as watcher:
         result = check(loaded, settings, **arguments, report=watcher.report, stage=watcher.stage)
+    if model.releases is not None and release is not None:
+        result.system = model.releases.described(model, release)
     if scenario is not None:
         from isrcheck.checker.scenarios.derived_files import settle
 

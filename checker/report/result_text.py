@@ -42,18 +42,24 @@ def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
 
 def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
     """The verdict of a check in one line."""
+    about = subject(result)
     if result.evaluation is not None:
         failure = result.evaluation
-        return f"{ink('bad', 'EVALUATION ERROR')}  {result.model}: {failure.where}: {failure.what}"
+        return f"{ink('bad', 'EVALUATION ERROR')}  {about}: {failure.where}: {failure.what}"
     if result.verdict == "violated":
-        return f"{ink('bad', 'VIOLATED')}  {result.model}: {_violations(result)}"
+        return f"{ink('bad', 'VIOLATED')}  {about}: {_violations(result)}"
     if result.verdict == "incomplete":
         so_far = f"no violation in {_explored(result)}, depth {result.depth}"
         if not result.counted:
             so_far = f"no violation within {plural(result.depth - 1, 'step')}" if result.depth else "nothing is known"
         reason = result.reason or "the search did not finish"
-        return f"{ink('open', 'INCOMPLETE')}  {result.model}: {reason}; {so_far}{_inactive(result)}"
-    return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}{_inactive(result)}"
+        return f"{ink('open', 'INCOMPLETE')}  {about}: {reason}; {so_far}{_inactive(result)}"
+    return f"{ink('good', 'HOLDS')}  {about}: {_holding(result)}{_vacuously(result)}{_inactive(result)}"
+
+
+def subject(result: Result) -> str:
+    """The name of the model, and the release of the real system that it describes."""
+    return result.model if result.system is None else f"{result.model} ({result.system})"
 
 
 def _violations(result: Result) -> str:

@@ -414,6 +414,8 @@ class Result:
     """The fairness under which properties were checked."""
     change: ChangeEffect | None = None
     """Whether the change acts, if the check has compared the model with its base."""
+    system: str | None = None
+    """The release of a real system that the model describes at its settings, if it describes one."""
 
     if not TYPE_CHECKING:
 
@@ -524,6 +526,8 @@ class Result:
                 "canonical": failure.canonical,
                 "trace": story_json(failure.trace, failure.story),
             }
+        if self.system is not None:
+            data["system"] = self.system
         if self.change is not None:
             data["change"] = self.change.to_json()
         if self.partial is not None:

@@ -94,8 +94,8 @@ class OtherEffect(Walk):
     def go(self, s: Any, b: Any) -> None:
         """One more."""
         s.require(self.may_go(s), ~s.rests)
-        s.value += 1
         s.way[b] = when(s.value == 2, s.way[b], True)
+        s.value += 1
 
 
 class InvariantInVain(Walk):
