@@ -180,7 +180,8 @@ class Question:
 def command(watch: bool, **options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and says whether its invariants hold.
 
-    With --scenario, the scenario determines what is checked. Settings of -s replace those of the scenario.
+    With --scenario, the scenario determines what is checked. Settings of -s replace those of the scenario. A MODEL that
+    inherits from the scenario's model replaces it.
     """
     if watch:
         watched(options["model"], lambda: _check(dict(options)))
@@ -225,7 +226,6 @@ def _require_one_question(question: Question) -> None:
     if question.scenario is None and question.model is None:
         raise click.UsageError("Missing argument 'MODEL', or --scenario.")
     options = {
-        "MODEL": question.model,
         "--profile": question.arguments["profile"],
         "--invariant": question.arguments["invariants"],
         "--liveness": question.arguments["liveness"],
@@ -250,14 +250,17 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
     question.outputs.require_writable()
     from isrcheck.checker.registry.loader import blaming, load_model_class
 
-    loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
+    loaded = load_model_class(scenario.specification() if scenario and not question.model else question.model or "")
     settings = settings_of(loaded.cls, loaded.name, question.settings)
     arguments = {**question.arguments, "invariants": question.arguments["invariants"] or None}
+    own: dict[str, Any] = {}
     if scenario is not None:
-        settings, names = (
-            {**scenario.settings, **settings},
-            ("invariants", "liveness", "fairness", "keep_going", "deadlock"),
-        )
+        own = scenario.settings
+        if question.model:
+            from isrcheck.checker.scenarios.controls import settings_for
+
+            own = settings_for(scenario, loaded)
+        settings, names = ({**own, **settings}, ("invariants", "liveness", "fairness", "keep_going", "deadlock"))
         arguments |= {"profile": BARE} | {name: getattr(scenario, name) for name in names}
     from isrcheck.checker.analysis.change_effects import base_of
     from isrcheck.checker.analysis.check import check, resolved
@@ -283,10 +286,16 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
     if scenario is not None:
         from isrcheck.checker.scenarios.derived_files import settle
 
-        settle(scenario, loaded, question.settings, result)
+        if not _is_replaced(question, scenario):
+            settle(scenario, loaded, settings_of(loaded.cls, loaded.name, question.settings), result)
     with blaming(loaded.source_file):
         _compare_with_fixes(question, scenario, loaded, result, fixed_versions)
     return Answered(result, loaded)
+
+
+def _is_replaced(question: Question, scenario: Scenario) -> bool:
+    """Whether the question names another model than the scenario's."""
+    return question.model is not None and not scenario.is_about(question.model)
 
 
 def _fixed_versions(question: Question, loaded: LoadedModel, model: Model) -> list[FixedVersion]:
@@ -316,7 +325,9 @@ def _compare_with_fixes(
     # The report of --quiet does not show fixed versions, so they are compared only for another output.
     if result.verdict == "violated" and (question.outputs.chosen or not question.quiet):
         changed = settings_of(loaded.cls, loaded.name, question.settings)
-        beside = [] if scenario is None else fixed_versions_of(scenario, loaded, changed)
+        beside = (
+            [] if scenario is None or _is_replaced(question, scenario) else fixed_versions_of(scenario, loaded, changed)
+        )
         compare_all_with_fixes(result, loaded, [*beside, *fixed_versions])
     if question.fixes:
         _add_fix_search(result, loaded, question)
@@ -350,7 +361,13 @@ def _deliver(question: Question, answered: Answered, scenario: Scenario | None) 
         if scenario is not None:
             from isrcheck.checker.scenarios.derived_files import expectation_lines
 
-            lines = expectation_lines(scenario, answered.loaded, question.settings, result, ink)
+            loaded = answered.loaded
+            if _is_replaced(question, scenario):
+                nothing = f"  nothing is expected of another model than the scenario's, {scenario.model}"
+                lines = [ink("head", f"Scenario {scenario.name}"), f"  {scenario.title}", nothing]
+            else:
+                given = settings_of(loaded.cls, loaded.name, question.settings)
+                lines = expectation_lines(scenario, loaded, given, result, ink)
             body += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
         return body
 
