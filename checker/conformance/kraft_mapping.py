@@ -16,13 +16,21 @@ from typing import Any
 from isrcheck.checker.conformance.harness_process import Command, Moment
 from isrcheck.checker.conformance.kraft_known import known
 from isrcheck.checker.conformance.kraft_state import P, State, expected, found
-from isrcheck.model.designs.kraft.releases import of_kafka
+from isrcheck.checker.registry.loader import load_model_class
 from isrcheck.model.language.descriptions import SeenState, asked
 
 __all__ = [
     "calls", "classes", "covering", "decided", "expected", "found", "is_possible", "known", "of_kafka", "offers",
     "reset", "unreached", "walks", "weights",
 ]  # fmt: skip
+
+
+def of_kafka(version: str) -> Mapping[str, tuple[Any, ...]]:
+    """The values of settings that describe a version of Kafka, as the model knows them."""
+    releases = load_model_class("kraft").cls.releases
+    assert releases is not None
+    return releases.values(version)
+
 
 walks: Mapping[str, Any] = {
     "replicas": 3,
