@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from typing import Any, Final
 
+from isrcheck.checker.analysis.change_effects import change_of
 from isrcheck.checker.analysis.free_memory import free_memory
 from isrcheck.checker.analysis.result_builder import ResultBuilder
 from isrcheck.checker.engines.spark.cluster import Cluster
@@ -64,6 +65,7 @@ def check(
     cluster: Cluster | None = None,
     checkpointing: Checkpointing | None = None,
     state_store: StateStore = StateStore(),
+    start: Mapping[str, Any] | None = None,
 ) -> Result:
     """Explores a model within its settings and says for each invariant whether it holds.
 
@@ -89,6 +91,10 @@ def check(
     differ only by exchanges of interchangeable members of scalarsets, such as brokers. All counts are then about the
     kept states. Verdicts and traces are the same as without `symmetry`. `checkpointing` names the folder for
     checkpoints, and says whether the search continues from a checkpoint. `state_store` says where the states are kept.
+
+    With `start`, the result says in `change` whether a change of the model acts in an explored state. The change is the
+    difference between a user's model and the model from which it inherits, or between the settings and `start`, the
+    settings from which the user began. With `fail_on_vacuity` a change that never acts is an error.
 
     `report` is called with the progress of the search. `stage` is called at the beginning of each stage, with its name,
     such as "trace", "compile", "search" and "counterexample".
@@ -139,7 +145,12 @@ def check(
         system = trace(instance, chosen, properties)
         interpreter = Interpreter(instance, chosen, properties)
         traced = time.perf_counter() - begin
+        change = None if start is None else change_of(loaded, instance, start, system, (chosen, properties))
         classes = interchangeable(system, tell) if symmetry else []
+        if change is not None:
+            if symmetry and change.goals and not _is_symmetric(change.noted_by(system), classes):
+                change = change.hidden_by_symmetry()
+            system = change.noted_by(system)
         compared = time.perf_counter() - begin - traced
         tell("search" if engine == "reference" else "compile")
         free = int(free_memory() * SHARE_OF_MEMORY)
@@ -158,9 +169,11 @@ def check(
                 wanted = replace(wanted, session=wanted.session if spark is None else spark)
                 question |= {"model": loaded.name, "cluster": wanted, "leaving": leaving}
             began = time.perf_counter()
-            exploration, paths, labels = _search(engine, interpreter, system, question)
+            searched = change.asked_of(interpreter) if change is not None and engine == "reference" else interpreter
+            exploration, paths, labels = _search(engine, searched, system, question)
             tell("counterexample")
-            builder = ResultBuilder(loaded.name, interpreter, system, exploration, paths, labels)
+            effect = None if change is None else change.effect(exploration)
+            builder = ResultBuilder(loaded.name, interpreter, system, exploration, paths, labels, effect)
             result = builder.result(engine, deadlock, fail_on_vacuity, limits)
             result.profile = begins_with
             if exploration.stopped == "memory" and engine == "local" and state_store.kind == "memory":
@@ -229,6 +242,14 @@ def interchangeable(
     if not classes:
         raise UnknownName(f"symmetry reduction is not possible: {why_distinguishable(found)}; check without it")
     return affordable(classes)
+
+
+def _is_symmetric(system: TransitionSystem, classes: list[list[Member]]) -> bool:
+    """Whether the same members are interchangeable in a system to which goals were added."""
+    try:
+        return interchangeable(system, lambda name: None) == classes
+    except UnknownName:
+        return False
 
 
 def resolved(

@@ -8,6 +8,7 @@ from typing import Any, Final
 from isrcheck.checker.analysis.free_memory import peak_memory
 from isrcheck.checker.results.exploration import Exploration, Limits, Path, Paths
 from isrcheck.checker.results.result import (
+    ChangeEffect,
     EvaluationFailure,
     Exit,
     Instance,
@@ -45,6 +46,7 @@ class ResultBuilder:
     exploration: Exploration
     paths: Paths
     numbers: list[int]
+    change: ChangeEffect | None = None
 
     def result(self, engine: str, deadlock: bool, fail_on_vacuity: bool, limits: Limits) -> Result:
         exploration, model, absent = self.exploration, self.interpreter.model, self.system.absent
@@ -90,6 +92,8 @@ class ResultBuilder:
             extra=exploration.extra,
             orbits=exploration.orbits,
             unrolled=None if exploration.unrolled is None else exploration.depth,
+            change=self.change,
+            system=None if model.releases is None else model.releases.described(model),
         )
         if exploration.disk_error is not None and exploration.stopped != "disk":
             result.reason = "; ".join(filter(None, (result.reason, exploration.disk_error)))
@@ -247,7 +251,9 @@ def _exit_code(result: Result, exploration: Exploration, fail_on_vacuity: bool, 
         codes.add(Exit.INTERRUPTED)
     if exploration.stopped in ("states", "depth", "memory", "time", "unknown"):
         codes.add(Exit.LIMIT)
-    if fail_on_vacuity and (result.actions_never_fired or result.goals_never_reached or asks_nothing):
+    inactive = result.change is not None and result.change.never
+    unseen = result.actions_never_fired or result.goals_never_reached
+    if fail_on_vacuity and (unseen or asks_nothing or inactive):
         codes.add(Exit.DIFFERENCE)
     if exploration.disk_error is not None and not codes & Exit.FOUND:
         codes.add(Exit.OUTPUT)

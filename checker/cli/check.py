@@ -35,10 +35,10 @@ from isrcheck.checker.cli.options import (
 )
 from isrcheck.checker.cli.result_output import Outputs, deliver, output_options
 from isrcheck.checker.registry.capabilities import ENGINES, refusal_of_options
-from isrcheck.checker.registry.profile_settings import settings_of
+from isrcheck.checker.registry.profile_settings import release_of, settings_of
 from isrcheck.checker.report.outputs import Answered, Unfinished
 from isrcheck.checker.results.errors import command_error
-from isrcheck.model.language.settings import BARE
+from isrcheck.model.language.settings import BARE, profiles_of
 
 if TYPE_CHECKING:
     from isrcheck.checker.registry.loader import LoadedModel
@@ -141,7 +141,7 @@ class Question:
     click.option(
         "--fail-on-vacuity",
         is_flag=True,
-        help="Exit with 10 if an action never fires, a goal is never reached or a property shows nothing.",
+        help="Exit with 10 if an action never fires, a goal is never reached, or a property or a change shows nothing.",
     ),
     click.option("--watch", is_flag=True, help="Check the file again whenever it is saved."),
 )
@@ -182,7 +182,8 @@ class Question:
 def command(watch: bool, **options: Any) -> None:
     """Explores MODEL (a name, my_model.py or my_model.py:Class) and checks its invariants in all reachable states.
 
-    With --scenario, the scenario determines what is checked. -s overrides the settings of the scenario.
+    With --scenario, the scenario determines what is checked. -s overrides the settings of the scenario. A MODEL that
+    inherits from the scenario's model replaces it.
     """
     if watch:
         watched(options["model"], lambda: _check(dict(options)))
@@ -227,7 +228,6 @@ def _require_one_question(question: Question) -> None:
     if question.scenario is None and question.model is None:
         raise click.UsageError("Missing argument 'MODEL', or --scenario.")
     options = {
-        "MODEL": question.model,
         "--profile": question.arguments["profile"],
         "--invariant": question.arguments["invariants"],
         "--liveness": question.arguments["liveness"],
@@ -252,37 +252,54 @@ def _answer(question: Question, scenario: Scenario | None) -> Answered:
     question.outputs.require_writable()
     from isrcheck.checker.registry.loader import blaming, load_model_class
 
-    loaded = load_model_class(question.model or "" if scenario is None else scenario.specification())
+    loaded = load_model_class(scenario.specification() if scenario and not question.model else question.model or "")
     settings = settings_of(loaded.cls, loaded.name, question.settings)
     arguments = {**question.arguments, "invariants": question.arguments["invariants"] or None}
+    own: dict[str, Any] = {}
     if scenario is not None:
-        settings, names = (
-            {**scenario.settings, **settings},
-            ("invariants", "liveness", "fairness", "keep_going", "deadlock"),
-        )
+        own = scenario.settings
+        if question.model:
+            from isrcheck.checker.scenarios.controls import settings_for
+
+            own = settings_for(scenario, loaded)
+        settings, names = ({**own, **settings}, ("invariants", "liveness", "fairness", "keep_going", "deadlock"))
         arguments |= {"profile": BARE} | {name: getattr(scenario, name) for name in names}
+    from isrcheck.checker.analysis.change_effects import base_of
     from isrcheck.checker.analysis.check import check, resolved
 
     loaded = loaded.with_text_conditions(arguments["invariants"] or ())
     with blaming(loaded.source_file):
         loaded.chosen(arguments["invariants"])
         loaded.asked(arguments["liveness"])
-    _, model, _ = resolved(loaded, settings, arguments["profile"])
+    _, model, begins_with = resolved(loaded, settings, arguments["profile"])
+    profiles = profiles_of(base_of(loaded.cls))
+    start = profiles[begins_with].settings if begins_with in profiles else {}
+    release = release_of(loaded.cls, question.settings)
+    chosen = model.releases.settings(release) if model.releases is not None and release is not None else {}
+    arguments["start"] = {**(start if scenario is None else scenario.settings), **chosen}
     with blaming(loaded.source_file):
         fixed_versions = _fixed_versions(question, loaded, model)
     from isrcheck.checker.cli.progress import Watcher
 
     with Watcher(quiet=question.quiet) as watcher:
         result = check(loaded, settings, **arguments, report=watcher.report, stage=watcher.stage)
+    if model.releases is not None and release is not None:
+        result.system = model.releases.described(model, release)
     if scenario is not None:
         from isrcheck.checker.scenarios.derived_files import settle
 
-        settle(scenario, loaded, question.settings, result)
+        if not _is_replaced(question, scenario):
+            settle(scenario, loaded, settings_of(loaded.cls, loaded.name, question.settings), result)
     from isrcheck.checker.analysis.compare_with_fix import keeping_violations
 
     with keeping_violations(result), blaming(loaded.source_file):
         _compare_with_fixes(question, scenario, loaded, result, fixed_versions)
     return Answered(result, loaded)
+
+
+def _is_replaced(question: Question, scenario: Scenario) -> bool:
+    """Whether the question names another model than the scenario's."""
+    return question.model is not None and not scenario.is_about(question.model)
 
 
 def _fixed_versions(question: Question, loaded: LoadedModel, model: Model) -> list[FixedVersion]:
@@ -312,7 +329,9 @@ def _compare_with_fixes(
     # The report of --quiet does not show fixed versions, so they are compared only for another output.
     if result.verdict == "violated" and (question.outputs.chosen or not question.quiet):
         changed = settings_of(loaded.cls, loaded.name, question.settings)
-        beside = [] if scenario is None else fixed_versions_of(scenario, loaded, changed)
+        beside = (
+            [] if scenario is None or _is_replaced(question, scenario) else fixed_versions_of(scenario, loaded, changed)
+        )
         compare_all_with_fixes(result, loaded, [*beside, *fixed_versions])
     if question.fixes:
         _add_fix_search(result, loaded, question)
@@ -346,7 +365,13 @@ def _deliver(question: Question, answered: Answered, scenario: Scenario | None) 
         if scenario is not None:
             from isrcheck.checker.scenarios.derived_files import expectation_lines
 
-            lines = expectation_lines(scenario, answered.loaded, question.settings, result, ink)
+            loaded = answered.loaded
+            if _is_replaced(question, scenario):
+                nothing = f"  nothing is expected of another model than the scenario's, {scenario.model}"
+                lines = [ink("head", f"Scenario {scenario.name}"), f"  {scenario.title}", nothing]
+            else:
+                given = settings_of(loaded.cls, loaded.name, question.settings)
+                lines = expectation_lines(scenario, loaded, given, result, ink)
             body += "\n".join(lines if question.quiet else ["", *lines]) + "\n"
         return body
 

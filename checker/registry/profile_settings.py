@@ -57,9 +57,22 @@ def _explained(error: UnknownName, profile: str | None, taken: dict[str, Any]) -
     return UnknownName(f"{error} ({', '.join(named)} from profile {profile}; set it as well, or use --profile {BARE})")
 
 
+def release_of(cls: type[Model], texts: dict[str, str]) -> str | None:
+    """The release that a user has chosen by the name of the system, such as `kafka=4.3`, or None."""
+    return None if cls.releases is None else texts.get(cls.releases.system.lower())
+
+
 def settings_of(cls: type[Model], name: str, texts: dict[str, str]) -> dict[str, Any]:
-    """The values of settings given as texts. Raises `UnknownName` for names and values that the model does not have."""
-    declared = cls.declared_settings()
+    """The values of settings given as texts. Raises `UnknownName` for names and values that the model does not have.
+
+    For a model of a system with releases, the system's name stands for all settings that describe a release, such as
+    `kafka=4.3`. Other given settings replace these.
+    """
+    declared, release = cls.declared_settings(), release_of(cls, texts)
+    if cls.releases is not None and release is not None:
+        chosen = {n: v for n, v in cls.releases.settings(release).items() if n in declared}
+        rest = {n: text for n, text in texts.items() if n != cls.releases.system.lower()}
+        return {**chosen, **settings_of(cls, name, rest)}
     for setting in texts:
         if setting not in declared:
             raise UnknownName(f"model {name} has no setting {setting!r}; {nearest(setting, declared)}")

@@ -23,6 +23,7 @@ def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
     """The text of the whole report, ending in a newline. With `plain` it shows variables instead of stories."""
     sections = [
         [verdict_line(result, ink)],
+        _change(result, ink),
         _uncovered(result, ink),
         _settings(result, ink),
         _invariants(result, ink),
@@ -41,22 +42,28 @@ def report(result: Result, ink: Ink = PLAIN, plain: bool = False) -> str:
 
 def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
     """The verdict of a check in one line."""
+    about = subject(result)
     if result.evaluation is not None:
         failure = result.evaluation
-        return f"{ink('bad', 'EVALUATION ERROR')}  {result.model}: {failure.where}: {failure.what}"
+        return f"{ink('bad', 'EVALUATION ERROR')}  {about}: {failure.where}: {failure.what}"
     if result.verdict == "violated":
-        return f"{ink('bad', 'VIOLATED')}  {result.model}: {_violations(result)}"
+        return f"{ink('bad', 'VIOLATED')}  {about}: {_violations(result)}"
     if result.verdict == "incomplete":
         so_far = f"no violation in {_explored(result)}, depth {result.depth}"
         if not result.counted:
             so_far = f"no violation within {plural(result.depth - 1, 'step')}" if result.depth else "nothing is known"
         reason = result.reason or "the search did not finish"
-        return f"{ink('open', 'INCOMPLETE')}  {result.model}: {reason}; {so_far}"
+        return f"{ink('open', 'INCOMPLETE')}  {about}: {reason}; {so_far}{_inactive(result)}"
     if result.asks_nothing:
         explored = f"all of {_explored(result)}, depth {result.depth}"
         what = "there is no invariant to check, and no property or deadlock was asked"
-        return f"{ink('open', 'NOTHING ASKED')}  {result.model}: {what}; {explored}{_vacuously(result)}"
-    return f"{ink('good', 'HOLDS')}  {result.model}: {_holding(result)}{_vacuously(result)}"
+        return f"{ink('open', 'NOTHING ASKED')}  {about}: {what}; {explored}{_vacuously(result)}"
+    return f"{ink('good', 'HOLDS')}  {about}: {_holding(result)}{_vacuously(result)}{_inactive(result)}"
+
+
+def subject(result: Result) -> str:
+    """The name of the model, and the release of the real system that it describes."""
+    return result.model if result.system is None else f"{result.model} ({result.system})"
 
 
 def _violations(result: Result) -> str:
@@ -97,6 +104,54 @@ def _vacuously(result: Result) -> str:
 def nothing_shown_by(result: Result) -> list[str]:
     """The properties that hold only vacuously, or only because every behaviour is excused."""
     return [name for name, outcome in result.liveness.items() if outcome.shows_nothing]
+
+
+def _inactive(result: Result) -> str:
+    """The end of a verdict line that says that the change of the model never acts; empty if it acts."""
+    if result.change is None or not result.change.never:
+        return ""
+    if result.left and result.change.parts:
+        return "; your change has not acted so far"
+    asked = "" if result.change.added else ": nothing was asked about it"
+    sizes = ", ".join(f"{name}={said(value)}" for name, value in result.change.sizes.items())
+    return f"; your change never acts at these settings{f': only bounds differ, {sizes}' if sizes else asked}"
+
+
+def _change(result: Result, ink: Ink) -> list[str]:
+    lines = change_lines(result)
+    return [ink("head", "Your change"), *columns([line] for line in lines)] if lines else []
+
+
+def change_lines(result: Result) -> list[str]:
+    """The lines about a changed model: what was changed, and at which depth the change first acts."""
+    change = result.change
+    if change is None:
+        return []
+    settings = [f"{n}={said(here)} (without it {said(base)})" for n, (here, base) in change.settings.items()]
+    lines = [", ".join(settings)] if settings else []
+    if change.sizes:
+        sizes = ", ".join(f"{name}={said(value)}" for name, value in change.sizes.items())
+        lines.append(f"compared with {change.base} at the same bounds: {sizes}")
+    if change.added:
+        lines.append(f"asks what {change.base} does not: {', '.join(change.added)}")
+    if change.first is not None:
+        acting = sorted((level, name) for name, level in change.parts.items() if level is not None)
+        silent = [name for name, level in change.parts.items() if level is None]
+        lines.append(
+            f"acts first at depth {change.first}: {', '.join(n for level, n in acting if level == change.first)}"
+        )
+        later = [f"{name} at {level}" for level, name in acting if level != change.first]
+        lines += [f"later: {', '.join(later)}"] if later else []
+        lines += [f"not seen: {', '.join(silent)}"] if silent else []
+    elif change.never:
+        states = f"in none of the {_explored(result)}" + (" explored so far" if result.left else "")
+        same = (
+            f"; {', '.join(change.parts)} would differ" if change.parts else f": the steps are those of {change.base}"
+        )
+        lines.append(f"acts {states}{same}")
+    elif not change.unlocated:
+        lines.append(f"the steps are those of {change.base}")
+    return lines + [f"not known whether it acts: {why}" for why in change.unlocated]
 
 
 def _never(result: Result) -> list[str]:
@@ -264,7 +319,9 @@ def brief(result: Result, ink: Ink = PLAIN) -> str:
     left_out = [f"left out: {', '.join(result.left_out.values())}"] if result.left_out and unproblematic else []
     held = {name: property_text(outcome) for name, outcome in result.liveness.items() if outcome.verdict == "holds"}
     only_so = [f"warning: {name} {text}" for name, text in held.items() if text != "holds" and unproblematic]
-    return "\n".join([verdict_line(result, ink), *warning, *only_so, *left_out]) + "\n"
+    unknown = result.change is not None and result.change.first is None and result.change.unlocated and unproblematic
+    located = [f"warning: {line}" for line in change_lines(result)[-1:]] if unknown else []
+    return "\n".join([verdict_line(result, ink), *warning, *only_so, *left_out, *located]) + "\n"
 
 
 def _cost(result: Result, ink: Ink) -> list[str]:

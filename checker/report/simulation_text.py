@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from isrcheck.checker.report.result_text import counterexamples, note_on, settings_heading
+from isrcheck.checker.report.result_text import counterexamples, note_on, settings_heading, subject
 from isrcheck.checker.report.result_text import verdict_line as line_of_a_search
 from isrcheck.checker.results.result import NOT_EXPLORED, InvariantResult, Result
 from isrcheck.checker.results.text_layout import PLAIN, Ink, columns, number, plural, seconds, size
@@ -37,7 +37,7 @@ def verdict_line(result: Result, ink: Ink = PLAIN) -> str:
     seed = f"seed {sampling['seed']}"
     met = f"no violation found in {plural(sampling['walks'], 'random walk')} over {visited} ({seed})"
     stopped = f"{result.reason}; " if not sampling["reproducible"] and result.reason else ""
-    return f"{ink('open', 'INCOMPLETE')}  {result.model}: {stopped}{met}"
+    return f"{ink('open', 'INCOMPLETE')}  {subject(result)}: {stopped}{met}"
 
 
 def brief(result: Result, ink: Ink = PLAIN) -> str:

@@ -311,6 +311,48 @@ FOUND: Final = (
 
 
 @dataclass(frozen=True)
+class ChangeEffect:
+    """Whether a search met a state in which a changed model differs from its base, and at which level first.
+
+    `settings` has the changed settings: the value here, and the value of the base. `parts` has what differs (actions,
+    constraints, invariants, the initial states), each with the first level at which a state shows the difference, or
+    None. `added` names the invariants that the base does not have. `unlocated` says in words which differences the
+    search could not look for. `sizes` has the bounds, and the settings that determine domains, whose values a user's
+    class has changed. The base is compared at the same values of these.
+    """
+
+    base: str
+    settings: dict[str, tuple[Any, Any]]
+    parts: dict[str, int | None]
+    added: list[str]
+    unlocated: list[str]
+    sizes: dict[str, Any]
+
+    @property
+    def first(self) -> int | None:
+        """The first level with a state in which the change acts."""
+        return min((level for level in self.parts.values() if level is not None), default=None)
+
+    @property
+    def never(self) -> bool:
+        """Whether the change acts in no explored state. A model that only adds invariants is no such change."""
+        only_asks = bool(self.added) and not self.parts and not self.settings
+        return self.first is None and not self.unlocated and not only_asks
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "base": self.base,
+            "settings": {name: {"here": here, "base": base} for name, (here, base) in self.settings.items()},
+            "acts": True if self.first is not None else False if self.never else None,
+            "depth": self.first,
+            "parts": self.parts,
+            "invariants_added": self.added,
+            "not_located": self.unlocated,
+            "bounds": self.sizes,
+        }
+
+
+@dataclass(frozen=True)
 class EvaluationFailure:
     """An error in the evaluation of the model: message, `file:line`, action, and the trace to where it occurs.
 
@@ -389,6 +431,10 @@ class Result:
     liveness: dict[str, PropertyResult] = field(default_factory=dict)
     fairness: Fairness | None = None
     """The fairness under which properties were checked."""
+    change: ChangeEffect | None = None
+    """Whether the change acts, if the check has compared the model with its base."""
+    system: str | None = None
+    """The release of a real system that the model describes at its settings, if it describes one."""
 
     if not TYPE_CHECKING:
 
@@ -504,6 +550,10 @@ class Result:
                 "canonical": failure.canonical,
                 "trace": story_json(failure.trace, failure.story),
             }
+        if self.system is not None:
+            data["system"] = self.system
+        if self.change is not None:
+            data["change"] = self.change.to_json()
         if self.partial is not None:
             data["partial"] = {**self.partial, "reproducible": False}
         return data | self.extra

@@ -10,7 +10,7 @@ from isrcheck.checker.registry.profile_settings import settings_of
 from isrcheck.checker.scenarios.collection import beside, one
 from isrcheck.checker.scenarios.scenario import Scenario, read
 from isrcheck.checker.trace.fixed_run import FixedVersion
-from isrcheck.model.language.errors import ModelError
+from isrcheck.model.language.errors import ModelError, UnknownName
 from isrcheck.model.language.model import Model
 
 
@@ -33,6 +33,21 @@ def fixed_versions_of(scenario: Scenario, loaded: LoadedModel, changed: dict[str
         except ModelError:
             continue
     return found
+
+
+def settings_for(scenario: Scenario, loaded: LoadedModel) -> dict[str, Any]:
+    """The settings of a scenario for a model that inherits from the scenario's model.
+
+    A setting is left out if the model gives it a fixed value or another default. Raises `UnknownName` for a model that
+    does not inherit from the scenario's.
+    """
+    own = load_model_class(scenario.specification()).cls
+    # A user's file may be run twice, so its classes are compared by name.
+    alike = [c for c in loaded.cls.__mro__ if (c.__module__, c.__qualname__) == (own.__module__, own.__qualname__)]
+    if not alike:
+        what = f"model {loaded.name} does not inherit from {scenario.model}, the model of scenario {scenario.name}"
+        raise UnknownName(f"{what}; name a variant of it")
+    return {n: v for n, v in scenario.settings.items() if getattr(loaded.cls, n, None) is getattr(alike[0], n, None)}
 
 
 def named(text: str, loaded: LoadedModel, broken: Model) -> FixedVersion:

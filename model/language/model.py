@@ -49,7 +49,7 @@ from isrcheck.model.language.errors import (
 from isrcheck.model.language.identities import has_identities
 from isrcheck.model.language.scalarset_members import BROKER, BrokerId, none
 from isrcheck.model.language.setting_constraints import SettingConstraints, refuse_conflicts
-from isrcheck.model.language.settings import Declared, Setting, check_profiles
+from isrcheck.model.language.settings import Declared, Releases, Setting, check_profiles
 from isrcheck.model.semantics.method_calls import heeded
 
 RESERVED = frozenset({"require", "enabled", "room", "fresh", "used_up"})
@@ -70,7 +70,8 @@ class Model:
 
     A subclass declares settings, defines `variables()`, and decorates methods with `@action`, `@constraint`, `@goal`,
     `@invariant`. `invariants` names the invariants checked by default, in kebab-case. `profiles` defines named sets of
-    values of the settings (see the module `profiles`). `setting_constraints` declares which settings must not be
+    values of the settings (see the module `settings`), and `releases` the releases of the system that the model
+    describes. `setting_constraints` declares which settings must not be
     combined, and when a setting has no effect. A subclass that is only a base of other models sets `abstract = True` in
     its body.
     """
@@ -78,6 +79,7 @@ class Model:
     abstract: ClassVar[bool] = True
     invariants: ClassVar[tuple[str, ...]] = ()
     profiles: ClassVar[Declared] = {}
+    releases: ClassVar[Releases | None] = None
     setting_constraints: ClassVar[SettingConstraints] = ()
     settings: dict[str, Any]
     __stands__: ClassVar[str]

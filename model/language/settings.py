@@ -1,10 +1,13 @@
 """Settings of a model: the class body declares each setting with a default, its values, and one line of meaning.
 
 Profiles are named sets of values for a model's settings. A command starts with the values of one profile.
+
+Releases are the values of settings that describe the releases of a real system.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol, overload
@@ -214,3 +217,45 @@ def _is_profile(given: Any) -> bool:
         case (Mapping(), str(sentence)):
             return bool(sentence.strip()) and "\n" not in sentence
     return False
+
+
+COUNTS: Final = ("", "a change", "two changes", "three changes", "four changes", "five changes", "six changes")
+
+
+@dataclass(frozen=True)
+class Releases:
+    """The releases of a system, oldest first, and for each the values of settings that describe it.
+
+    `values` maps a version to the possible values of each setting about the system's behaviour. A setting has several
+    values if the system behaves differently in different situations.
+    """
+
+    system: str
+    versions: tuple[str, ...]
+    values: Callable[[str], Mapping[str, tuple[Any, ...]]]
+
+    def settings(self, version: str) -> dict[str, Any]:
+        """The settings that have one value in a version. Raises `UnknownName` for an unknown version."""
+        minors = [*dict.fromkeys(".".join(known.split(".")[:2]) for known in self.versions)]
+        if not re.fullmatch(r"\d+\.\d+(\.\d+)?", version, re.ASCII) or ".".join(version.split(".")[:2]) not in minors:
+            raise UnknownName(f"{self.system} {version} is not described; choose one of {', '.join(minors)}")
+        return {name: allowed[0] for name, allowed in self.values(version).items() if len(allowed) == 1}
+
+    def described(self, model: AtSettings, version: str | None = None) -> str:
+        """The release that a model describes at its settings, and the settings in which it differs from the release.
+
+        Without a `version` this is the release with the fewest differences, and the newest of several.
+        """
+        version = version or min(reversed(self.versions), key=lambda known: len(self._lacking(model, known)))
+        lacking, name = self._lacking(model, version), f"{self.system} {version}"
+        if any(cls.__dict__.get("releases") is self for cls in type(model).__mro__[1:]):
+            name = f"a variant of {name}"
+        if not lacking:
+            return name
+        counted = COUNTS[len(lacking)] if len(lacking) < len(COUNTS) else f"{len(lacking)} changes"
+        return f"{name} with {counted} that it lacks: {', '.join(lacking)}"
+
+    def _lacking(self, model: AtSettings, version: str) -> list[str]:
+        """The settings whose values the release does not have. A class may have fixed a setting to a value."""
+        allowed = self.values(version)
+        return [name for name in sorted(allowed) if getattr(model, name, allowed[name][0]) not in allowed[name]]

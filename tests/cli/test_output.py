@@ -12,7 +12,7 @@ import pytest
 from isrcheck.checker.cli import output_files
 from isrcheck.checker.cli.options import size_of
 from isrcheck.checker.results.errors import CommandError
-from tests.cli.running import counter, run
+from tests.cli.running import COUNTER, counter, run
 
 
 def test_json_on_standard_output_sends_the_report_to_standard_error(tmp_path: Path) -> None:
@@ -93,3 +93,41 @@ def test_sizes(text: str, count: int) -> None:
 def test_the_version_is_that_of_the_distribution() -> None:
     outcome = run("--version")
     assert (outcome.code, outcome.out) == (0, f"isrcheck {version('isrcheck')}\n")
+
+
+VARIANT = """
+class Careful(Counter):
+    '''It also asks for a number that is never reached.'''
+
+    @action(actor="hand")
+    def count(self, s):
+        '''One more.'''
+        s.require(s.value < self.top, s.value != {never})
+        s.value += 1
+"""
+
+
+def test_a_change_of_a_model_is_no_plain_holds(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(COUNTER + VARIANT.format(never=7), encoding="utf-8")
+    found = run("check", f"{file}:Careful")
+    assert "your change never acts at these settings: nothing was asked about it" in found.out.splitlines()[0]
+    assert found.code == 0
+    found = run("check", f"{file}:Careful", "--fail-on-vacuity", "--json", str(tmp_path / "j.json"))
+    assert found.code == 10
+    assert json.loads((tmp_path / "j.json").read_text())["change"]["acts"] is False
+    file.write_text(COUNTER + VARIANT.format(never=1), encoding="utf-8")
+    found = run("check", f"{file}:Careful", "--json", str(tmp_path / "j.json"))
+    assert "your change" not in found.out.splitlines()[0]
+    assert "  acts first at depth 2: action count" in found.out.splitlines()
+    data = json.loads((tmp_path / "j.json").read_text())["change"]
+    assert (data["acts"], data["depth"], data["parts"]) == (True, 2, {"action count": 2})
+
+
+def test_a_changed_setting_is_a_change_and_a_bound_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(COUNTER, encoding="utf-8")
+    assert "Your change" not in run("check", str(file), "-s", "top=5").out
+    lines = run("check", str(file), "-s", "wraps=false").out.splitlines()
+    assert lines[lines.index("Your change") + 1] == "  wraps=false (without it true)"
+    assert lines[lines.index("Your change") + 2].startswith("  acts first at depth ")

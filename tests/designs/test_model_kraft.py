@@ -12,7 +12,10 @@ import pytest
 
 from isrcheck.checker.analysis.check import check
 from isrcheck.checker.registry.loader import load_model_class
-from isrcheck.model.language.settings import BARE
+from isrcheck.model.designs.kraft import Kraft
+from isrcheck.model.designs.kraft.releases import KAFKA
+from isrcheck.model.language.settings import BARE, profiles_of
+from tests.cli.running import run
 from tests.designs.replaying import Story
 
 KRAFT = load_model_class("kraft")
@@ -577,3 +580,39 @@ def test_the_least_that_min_insync_replicas_ever_is_is_asked_for(changes: dict[s
 def test_fewer_copies_than_that_are_a_violation() -> None:
     """Without the guard on the high watermark (KAFKA-15583), a leader that is alone acknowledges records."""
     assert copies(high_watermark_min_isr=False, expiries=1).verdict == "violated"
+
+
+@pytest.mark.parametrize("version", KAFKA.versions)
+def test_the_settings_of_a_release_describe_it(version: str) -> None:
+    model = Kraft(**KAFKA.settings(version))
+    assert KAFKA.described(model, version) == f"Kafka {version}"
+
+
+def test_a_verdict_names_the_release_and_what_it_lacks() -> None:
+    mended = "Kafka 4.4 with two changes that it lacks: equal_version, follower_state"
+    named = {name: KAFKA.described(Kraft(**profile.settings)) for name, profile in profiles_of(Kraft).items()}
+    assert named == {"plain": mended, "as-written": "Kafka 4.4", "with-fixes": mended, "worst-case": mended}
+    assert KAFKA.described(Kraft(fetch_fencing=False)) == "Kafka 4.4 with a change that it lacks: fetch_fencing"
+    assert KAFKA.described(Kraft(**KAFKA.settings("4.2"))) == "Kafka 4.2"
+
+    class Variant(Kraft):
+        looks_again = True
+
+    assert KAFKA.described(Variant()) == "a variant of Kafka 4.4 with a change that it lacks: looks_again"
+
+
+def test_settings_of_a_release_by_its_name() -> None:
+    line = "VIOLATED  kraft ({}): quorum-is-superset-of-isr in 8 states\n"
+    for version in ("3.9.2", "4.3"):
+        found = run("check", "kraft", "--profile", "as-written", "-s", f"kafka={version}", "--quiet")
+        assert (found.out, found.code) == (line.format(f"Kafka {version}"), 12)
+    changed = run("check", "kraft", "--profile", "as-written", "-s", "kafka=4.3", "-s", "fetch_fencing=false")
+    lines = changed.out.splitlines()
+    assert "(Kafka 4.3 with a change that it lacks: fetch_fencing)" in lines[0]
+    assert lines[lines.index("Your change") + 1] == "  fetch_fencing=false (without it true)"
+    refused = run("check", "kraft", "-s", "kafka=5.0")
+    assert (refused.code, refused.err) == (
+        150,
+        "isrcheck: Kafka 5.0 is not described; choose one of 3.9, 4.0, 4.1, 4.2, 4.3, 4.4\n",
+    )
+    assert run("check", "v3", "-s", "kafka=4.3").code == 150

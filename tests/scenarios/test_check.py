@@ -75,7 +75,7 @@ def test_a_scenario_says_itself_what_is_checked(many: Path) -> None:
     outcome = run("check", "kip-101", "--scenario", many, "--continue")
     assert (outcome.code, outcome.err.splitlines()[-1]) == (
         2,
-        "Error: --scenario already determines what to check; remove MODEL, --continue",
+        "Error: --scenario already determines what to check; remove --continue",
     )
     outcome = run("check")
     assert (outcome.code, outcome.err.splitlines()[-1]) == (2, "Error: Missing argument 'MODEL', or --scenario.")
@@ -155,3 +155,41 @@ def test_the_page_on_scenarios_has_every_key_and_a_real_example(tmp_path: Path) 
     assert (shown.settings, shown.lengths, shown.title) == (shipped.settings, shipped.lengths, shipped.title)
     assert set(tomllib.loads(example)) <= KEYS.keys()
     assert set(re.findall(r"^\| `(\w+)` \|", page, re.M)) == KEYS.keys()
+
+
+VARIANT = """
+from isrcheck.model.designs.kraft import Kraft
+
+
+class Mine(Kraft):
+    '''A leader takes fetches of every epoch.'''
+
+    {rule}
+"""
+
+
+def test_the_rules_of_a_variant_at_the_settings_of_a_scenario(tmp_path: Path) -> None:
+    file, scenario = tmp_path / "mine.py", "kraft-fetch-of-an-earlier-epoch-fixed-by-kip-320"
+    for rule in ("fetch_fencing = False", "fetch_fencing = Kraft.fetch_fencing.with_default(False)"):
+        file.write_text(VARIANT.format(rule=rule))
+        found = run("check", file, "--scenario", scenario, "--json", tmp_path / "found.json")
+        lacking = "three changes that it lacks: equal_version, fetch_fencing, follower_state"
+        about = f"mine (a variant of Kafka 4.4 with {lacking})"
+        assert found.out.splitlines()[0] == f"VIOLATED  {about}: isr-has-what-is-committed in 10 states"
+        assert found.out.splitlines()[-1] == "  nothing is expected of another model than the scenario's, kraft"
+        change = json.loads((tmp_path / "found.json").read_text())["change"]
+        assert change["settings"] == {"fetch_fencing": {"here": False, "base": True}}
+        assert (change["acts"], change["depth"]) == (True, 4)
+    file.write_text(VARIANT.format(rule="pass"))
+    found = run("check", file, "--scenario", scenario, "--quiet")
+    assert found.out.splitlines()[0].endswith("your change never acts at these settings: nothing was asked about it")
+    assert run("check", "kraft", "--scenario", scenario, "--quiet").out.splitlines()[-1] == "  as expected: holds"
+    other = run("check", "--scenario", scenario, "-s", "kafka=4.2", "--quiet").out
+    assert "kraft (Kafka 4.2): " in other
+    assert "    equal_version       overrides, there keeps-pending" in other.splitlines()
+
+
+def test_a_model_of_another_family_has_no_settings_of_the_scenario(many: Path) -> None:
+    outcome = run("check", "v3", "--scenario", "kraft-fetch-of-an-earlier-epoch")
+    line = "model v3 does not inherit from kraft, the model of scenario kraft-fetch-of-an-earlier-epoch"
+    assert (outcome.code, outcome.err) == (150, f"isrcheck: {line}; name a variant of it\n")

@@ -214,9 +214,7 @@ def shape(domain: Domain) -> list[Part]:
 def _array_leaves(element: Domain, of: str | None) -> list[Part]:
     parts = shape(element)
     if of is None or any(p.index_kind for p in parts):
-        raise ModelError(
-            f"an unbounded number of {text(element)} is not supported; prove this model with its settings"
-        )
+        raise ModelError(f"an unbounded number of {text(element)} is not supported; prove this model with its settings")
     return [replace(p, path=f"[]{p.path}", index_kind=of) for p in parts]
 
 

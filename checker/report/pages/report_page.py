@@ -10,7 +10,7 @@ from isrcheck.checker.registry.loader import LoadedModel
 from isrcheck.checker.report.counterexample_text import property_text
 from isrcheck.checker.report.pages.page import page
 from isrcheck.checker.report.pages.trace_data import page_traces
-from isrcheck.checker.report.result_text import invariant_text, note_on, uncovered, vacuity, verdict_line
+from isrcheck.checker.report.result_text import invariant_text, note_on, subject, uncovered, vacuity, verdict_line
 from isrcheck.checker.results.drawing import Panel, plotted, svg
 from isrcheck.checker.results.result import Result
 from isrcheck.checker.results.text_layout import number, plural, seconds, size
@@ -31,13 +31,14 @@ def report_page(result: Result, loaded: LoadedModel) -> str:
 
 
 def _report(result: Result, loaded: LoadedModel) -> dict[str, Any]:
-    word, _, line = verdict_line(result).partition(f"  {result.model}: ")
+    word, _, line = verdict_line(result).partition(f"  {subject(result)}: ")
     return {
         "word": word,
         "model": result.model,
         "verdict": result.verdict,
         "line": line,
         "sentence": sentence_of(loaded.cls),
+        "system": result.system,
         "profile": result.profile,
         "uncovered": uncovered(result),
         "invariants": _invariants(result),

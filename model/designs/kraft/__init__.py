@@ -25,6 +25,7 @@ from isrcheck.model.designs.kraft.broker_lifecycle import BrokerLifecycle
 from isrcheck.model.designs.kraft.broker_metadata_publisher import BrokerMetadataPublisher
 from isrcheck.model.designs.kraft.cluster_control import ClusterControl
 from isrcheck.model.designs.kraft.profiles import KRAFT
+from isrcheck.model.designs.kraft.releases import KAFKA
 from isrcheck.model.designs.kraft.replica_fetcher import ReplicaFetcher
 from isrcheck.model.designs.kraft.replication_control import ReplicationControl
 from isrcheck.model.designs.kraft.state import KraftState
@@ -43,6 +44,7 @@ class Kraft(BrokerLifecycle, BrokerMetadataPublisher, ReplicaFetcher, ClusterCon
     )
 
     profiles = KRAFT
+    releases = KAFKA
 
     # The methods that invariants need from every design.
 
