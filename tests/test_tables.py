@@ -65,5 +65,5 @@ def test_a_notebook_shows_the_page_of_a_result_in_a_frame_that_reaches_nothing_o
 
 def test_the_page_of_a_result_is_that_of_its_model() -> None:
     result = isrcheck.check("kip-101", {"replicas": 2})
-    with pytest.raises(isrcheck.UnknownName, match="of model kip-101, not of kip-320"):
+    with pytest.raises(isrcheck.UnknownName, match="for model kip-101, not kip-320"):
         isrcheck.page(result, "kip-320")

@@ -51,7 +51,7 @@ def by_lemmas(attempt: Attempt, limits: Limits = Limits(), tell: Tell = SILENT, 
     chosen = attempt.chosen()
     tell("reading the model and the proof")
     obligations, bound, bounded = obligations_of(attempt)
-    if not chosen:
+    if not chosen and look:
         raise UnknownName(f"there is nothing to prove of model {attempt.loaded.name}; name an invariant, or write one")
     result = ProofResult(
         model=attempt.loaded.name,

@@ -319,7 +319,8 @@ def brief(result: Result, ink: Ink = PLAIN) -> str:
     left_out = [f"left out: {', '.join(result.left_out.values())}"] if result.left_out and unproblematic else []
     held = {name: property_text(outcome) for name, outcome in result.liveness.items() if outcome.verdict == "holds"}
     only_so = [f"warning: {name} {text}" for name, text in held.items() if text != "holds" and unproblematic]
-    unknown = result.change is not None and result.change.first is None and result.change.unlocated and unproblematic
+    change = result.change if result.verdict == "holds" else None
+    unknown = change is not None and change.first is None and bool(change.unlocated)
     located = [f"warning: {line}" for line in change_lines(result)[-1:]] if unknown else []
     return "\n".join([verdict_line(result, ink), *warning, *only_so, *left_out, *located]) + "\n"
 

@@ -83,9 +83,8 @@ def test_a_violation_is_reported_although_the_disk_of_the_states_is_full(tmp_pat
     report, words = tmp_path / "r.json", ("check", "kip-101", "-s", "replicas=2", "--continue")
     store = ("--store", "disk", "--store-folder", tmp_path)
     done = isrcheck(STATES, *words, "--quiet", *store, "--json", report)
-    why = (
-        f"{tmp_path}: {os.strerror(errno.ENOSPC)}: no more states can be kept here; --store-folder names another place"
-    )
+    remedy = "choose another folder with --store-folder"
+    why = f"{tmp_path}: {os.strerror(errno.ENOSPC)}: no more states can be stored here; {remedy}"
     assert (done.returncode, done.stderr) == (12, f"isrcheck: {why}\n")
     assert done.stdout.startswith("VIOLATED  kip-101: ")
     data = found(report)

@@ -66,5 +66,5 @@ def test_what_needs_an_order_is_refused() -> None:
     settings: dict[str, Any] = {**V3, "versions": "identity"}
     with pytest.raises(ModelError, match=r"control_plane\.py:\d+: identities have no order and no arithmetic"):
         check("v3", settings, profile=BARE, invariants=["no-version-from-the-future"])
-    with pytest.raises(ModelError, match="versions=identity and topic_changes=1 do not go together"):
+    with pytest.raises(ModelError, match="versions=identity and topic_changes=1 cannot be combined"):
         check("v3", {**settings, "topic_changes": 1}, profile=BARE)

@@ -214,6 +214,6 @@ def test_a_set_of_more_members_than_fit_is_refused(tmp_path: Path) -> None:
     cls = load_model_class(str(tmp_path / "big.py")).cls
     assert cls().broker_count == 62
     for many in (63, 64, 100):
-        what = f"variable 'held' has sets of {many} members, and 62 at most fit into a set"
+        what = f"variable 'held' has sets of {many} members; the limit is 62"
         with pytest.raises(ModelError, match=f"^big.py:7: {what}; let the setting that counts them be smaller$"):
             cls(many=many)

@@ -141,4 +141,4 @@ def test_a_review_shows_it(tmp_path: Path) -> None:
         row = reviewed(tmp_path, files[old], files[new])
         assert (row["turn"], row["after"]["text"]) == (turn, text), (old, new)
     said = run("review", files["some"], files["some"], "--no-scenarios")
-    assert "three-comes (excused for want of room)" in said.out
+    assert "three-comes (except where a bound stops it)" in said.out

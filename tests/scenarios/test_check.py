@@ -186,7 +186,7 @@ def test_the_rules_of_a_variant_at_the_settings_of_a_scenario(tmp_path: Path) ->
     assert run("check", "kraft", "--scenario", scenario, "--quiet").out.splitlines()[-1] == "  as expected: holds"
     other = run("check", "--scenario", scenario, "-s", "kafka=4.2", "--quiet").out
     assert "kraft (Kafka 4.2): " in other
-    assert "    equal_version       overrides, there keeps-pending" in other.splitlines()
+    assert "    equal_version       overrides, in the scenario keeps-pending" in other.splitlines()
 
 
 def test_a_model_of_another_family_has_no_settings_of_the_scenario(many: Path) -> None:

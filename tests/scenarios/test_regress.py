@@ -387,7 +387,7 @@ def test_the_command_that_a_new_scenario_names_takes_it(
     (tmp_path / "mine" / "lamp.py").write_text(MODEL)
     made = run(*begun, "lit", "--model", "mine/lamp.py", "--invariant", "presses-are-few", *more)
     assert made.code == 0
-    _, _, command = made.out.strip().rpartition("then: isrcheck ")
+    _, _, command = made.out.strip().rpartition("then run: isrcheck ")
     outcome = run(*command.split())
     assert (outcome.code, outcome.out.splitlines()[-1]) == (0, "1 scenario: 1 as recorded")
     (said,) = run(*begun, "lit", "--model", "mine/lamp.py", *more).err.splitlines()

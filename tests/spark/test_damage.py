@@ -244,10 +244,10 @@ def test_two_new_searches_in_one_empty_folder(tmp_path: Path) -> None:
     Storage(str(tmp_path / "x")).make("")
     first = os.open(tmp_path / "x/.lock", os.O_CREAT | os.O_RDWR)
     fcntl.flock(first, fcntl.LOCK_EX)
-    refused(tmp_path / "x", "another search writes to", lambda folder: Dataset.create(str(folder), {}))
+    refused(tmp_path / "x", "another search is writing to", lambda folder: Dataset.create(str(folder), {}))
     os.close(first)
     Dataset.create(str(tmp_path / "x"), {"format": 2}).close()
-    with pytest.raises(FileExistsError, match="holds a dataset already"):
+    with pytest.raises(FileExistsError, match="already contains a dataset"):
         Dataset.create(str(tmp_path / "x"), {})
 
 

@@ -57,7 +57,7 @@ def test_no_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_java_that_is_too_old(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str) -> None:
     java(tmp_path, f'openjdk version "{version}"')
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(MissingTool, match=f"needs Java 17 or newer, not {version}; install"):
+    with pytest.raises(MissingTool, match=f"needs Java 17 or later, not {version}; install"):
         cluster.require()
 
 

@@ -168,8 +168,8 @@ def test_a_dataset_of_something_else_is_refused(tmp_path: Path) -> None:
     assert ask("kip-101", small, checkpoint=folder) == 0
     assert ask("kip-101", small, resume=folder) == 0
     cases: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = [
-        ("is of model kip-101, not kip-279; use the same options, or start over", ("kip-279", small), {}),
-        ("is of settings", ("kip-101", {**small, "log_size": 2}), {}),
+        ("was made for model kip-101, not kip-279; use the same options, or start over", ("kip-279", small), {}),
+        ("was made for settings", ("kip-101", {**small, "log_size": 2}), {}),
         ("for the invariants weak-isr, not strong-isr", ("kip-101", small, ("strong-isr",)), {}),
         ("does not preserve transitions", ("kip-101", small), {"transitions": True}),
     ]

@@ -125,14 +125,14 @@ def test_a_file_uri_is_a_folder(tmp_path: Path) -> None:
     [
         (
             "dbfs:/x",
-            "dbfs:cannot open /x: pyarrow does not support dbfs:// paths; use the path /dbfs/..., which the driver",
+            "cannot open dbfs:/x: pyarrow does not support dbfs:// paths; use the path /dbfs/..., which the driver",
         ),
         ("wasbs://c@a/x", "pyarrow does not support wasbs:// paths; use abfss://"),
         (
             "ftp://there/x",
-            "pyarrow has no ftp:; the schemes are abfs, abfss, file, gcs, gs, hdfs, s3, viewfs; or",
+            "pyarrow does not support ftp:// paths; the schemes are abfs, abfss, file, gcs, gs, hdfs, s3, viewfs; or",
         ),
-        ("s3://b/x?foo=bar", "cannot be reached: Unexpected query parameter"),
+        ("s3://b/x?foo=bar", "cannot open s3://b/x?foo=bar: Unexpected query parameter"),
     ],
 )
 def test_what_cannot_be_reached(root: str, words: str) -> None:
@@ -148,5 +148,5 @@ def test_hdfs_without_its_library_is_one_line(tmp_path: Path, monkeypatch: pytes
         monkeypatch.delenv(name, raising=False)
     said = run("check", counter(tmp_path), "--engine", "spark", "--checkpoint", "hdfs://127.0.0.1:1/x")
     assert (said.code, said.err.count("\n")) == (153, 1)
-    assert "hdfs://127.0.0.1:cannot open 1/x: libhdfs or Java's libjvm was not found; set ARROW" in said.err
+    assert "cannot open hdfs://127.0.0.1:1/x: libhdfs or Java's libjvm was not found; set ARROW" in said.err
     assert not os.path.exists("hdfs:")
