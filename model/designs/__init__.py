@@ -5,11 +5,11 @@ the bottom up:
 
 * `replicas`: settings, variables and helper methods that all parts share;
 * `producers` and `logs`: records and the answers to producers;
-* `fetching`, `data_plane` and `partition_state`: what the designs with an ISR have in common;
+* `fetches`, `data_plane` and `partition_state`: what the designs with an ISR have in common;
 * `controller` (V3 and AlterIsr) and `majority_elections`, which define how a leader is elected, and
   `zookeeper_watches` (V1 and V2), which defines how brokers are notified;
 * the other parts, such as topics, reassignment and commands. These parts are on one level, except that `pending_isr`
-  and `alteration_handling` are built on `alterations`.
+  and `alter_isr_handler` are built on `alterations`.
 
 Each rule is in one part. Some designs lack a part, such as `topics`. For these designs, a lower part has a default of
 one line for each rule of the missing part (for example, `has_path` is true). Several parts may contribute to one

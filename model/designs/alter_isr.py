@@ -2,10 +2,10 @@
 
 The data plane is that of `v3` with its fixes: followers truncate while they fetch, and leader epochs fence their
 fetches. Requests and responses are in `alterations`, the leader's steps in `pending_isr`, and the controller's steps in
-`alteration_handling`. `partition_state` defines how far a replica's log must reach before the replica joins the ISR.
-`pending_isr` and `alteration_handling` exclude fenced and stopping brokers. A broker that stops loses its roles
+`alter_isr_handler`. `partition_state` defines how far a replica's log must reach before the replica joins the ISR.
+`pending_isr` and `alter_isr_handler` exclude fenced and stopping brokers. A broker that stops loses its roles
 (`data_plane`). A controller that stops also loses its controller epoch and its commands in flight (`controller`), the
-requests that it has accepted, and what it knew when it was deposed (`alteration_handling`). In a controlled shutdown
+requests that it has accepted, and what it knew when it was deposed (`alter_isr_handler`). In a controlled shutdown
 the broker's session also ends (`controlled_shutdown`). This file fixes the values of some settings. It also defines how
 a leader gets another ISR by a command in its own epoch, and a goal for each answer of the controller.
 

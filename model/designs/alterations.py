@@ -2,7 +2,7 @@
 
 An *alteration* is a request or its response. A leader may have one or more alterations under way. A response says that
 the ISR is altered, or gives an *error*. `pending_isr` defines how a leader handles a response, and
-`alteration_handling` how the controller handles a request.
+`alter_isr_handler` how the controller handles a request.
 
 An alteration is *former* if the leader has stopped since it sent the request. Then nobody waits for the response.
 

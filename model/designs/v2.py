@@ -1,6 +1,6 @@
 """V2: partition leaders coordinate the replicas by ephemeral leader nodes and queues of state changes in ZooKeeper.
 
-The parts of the design document are in these files: produce and commit in `logs`; the fetcher in `fetching`;
+The parts of the design document are in these files: produce and commit in `logs`; the fetcher in `fetches`;
 becomeFollower and crashes in `data_plane`; watches and sessions in `zookeeper_watches`; leaderElection in
 `v2_leader_nodes`; becomeLeader and the ISR in `v2_leaders`; state changes and brokerStartup in `v2_queues`;
 reassignment in `v2_reassignment`; the administrator's commands in `v2_topics`. This file has checkLoadBalancing.

@@ -1,6 +1,6 @@
 """V3: a controller decides and informs the brokers by direct RPC; a version guards the LeaderAndISR path.
 
-The parts of the design documents are in these files: produce and commit in `logs`; fetch and truncation in `fetching`;
+The parts of the design documents are in these files: produce and commit in `logs`; fetch and truncation in `fetches`;
 becomeLeader, becomeFollower, stopReplica and crashes in `data_plane`; the LeaderAndISR path, sessions and the rules of
 the ISR in `partition_state`; on_broker_change and controller failover in `controller`; on_topic_change and init_leaders
 in `topics`; on_partitions_reassigned in `reassignment`; how a broker acts on commands (on_LeaderAndISRCommand,
