@@ -132,7 +132,7 @@ def test_each_step_shows_the_state_after_it(browser: Browser, url: str, trace: T
 def test_the_truncated_record_is_struck_through_and_the_invariant_explained(browser: Browser, url: str) -> None:
     browser.open(f"{url}#step=12")
     assert [record.text.split("\n")[1] for record in browser.all(".now .gone")] == ["record 0", "record 1"]
-    assert "cut off: record 0 at offset 0, record 1 at offset 1" in str(
+    assert "truncated: record 0 at offset 0, record 1 at offset 1" in str(
         browser.one(".card.broker1 .log").get_attribute("aria-label")
     )
     assert "weak-isr is false here" in browser.text(".now .why")
