@@ -173,7 +173,9 @@ class Question:
     click.option("--fixes", is_flag=True, help="Look for single settings whose change prevents the violation."),
     click.option("--plain", is_flag=True, help="Show traces as variable changes, without sentences."),
     click.option(
-        "--quiet", is_flag=True, help="Print only the verdict, and actions and goals that never occurred; no progress."
+        "--quiet",
+        is_flag=True,
+        help="Print only the verdict and any actions and goals that never occurred; no progress.",
     ),
 )
 @output_options("check")

@@ -60,7 +60,7 @@ def require_writable(path: str | None) -> None:
 
 def _require_no_source(path: str, target: Path) -> None:
     if target.suffix in SOURCES and target.is_file():
-        raise CommandError(f"{path} is there already, and is no output of isrcheck; name another file", Exit.OUTPUT)
+        raise CommandError(f"{path} already exists and was not written by isrcheck; choose another file", Exit.OUTPUT)
 
 
 def _require_no_input(path: str, target: Path) -> None:
@@ -96,7 +96,7 @@ def require_new_folder(path: str) -> None:
     folder = Path(path)
     try:
         if os.path.lexists(folder) and not (folder.is_dir() and not any(folder.iterdir())):
-            raise CommandError(f"cannot write {path}: it exists; name a new folder", Exit.OUTPUT)
+            raise CommandError(f"cannot write {path}: it already exists; choose a new folder", Exit.OUTPUT)
     except OSError as error:
         raise _unwritable(path, error) from None
 

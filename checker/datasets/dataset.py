@@ -275,6 +275,7 @@ def _header(storage: Storage) -> dict[str, Any]:
         raise DatasetRefused(f"{root}/{HEADER} is not the header of a dataset")
     if header["format"] != FORMAT:
         raise DatasetRefused(
-            f"{root} has version {header['format']!r} of the dataset format, but this isrcheck reads version {FORMAT}"
+            f"{root} has version {header['format']!r} of the dataset format, "
+            f"but this version of isrcheck reads version {FORMAT}"
         )
     return header

@@ -50,7 +50,7 @@ def require_fitting(roots: Iterable[Expression]) -> None:
 def require_in_set(broker: Expression) -> None:
     """Raises `ValueError` unless every value of `broker` is -1 (no broker) or one of the 62 brokers of a set."""
     if broker.low < -1 or broker.high > 61:
-        raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit into a set of 62")
+        raise ValueError(f"a broker from {broker.low} to {broker.high} does not fit into a set of at most 62 members")
 
 
 Integers = npt.NDArray[np.int64]

@@ -249,12 +249,12 @@ def _manifest(folder: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("kind") != KIND:
         raise DamagedFile(f"{MANIFEST} is not the manifest of a certificate")
     if data.get("format") != FORMAT or isinstance(data["format"], bool):
-        raise DamagedFile(f"its format is {data.get('format')!r}; this isrcheck reads format {FORMAT}")
+        raise DamagedFile(f"its format is {data.get('format')!r}; this version of isrcheck reads format {FORMAT}")
     for key, kind in shape.items():
         if not isinstance(data.get(key), kind):
             raise DamagedFile(f"{MANIFEST}: {key} is missing or has the wrong type")
     if data["form"] not in ("bit-vectors", "unbounded") or not _stages(data["stages"]):
-        raise DamagedFile(f"{MANIFEST}: form or stages have values that this isrcheck does not know")
+        raise DamagedFile(f"{MANIFEST}: form or stages contain values that this version of isrcheck does not recognize")
     return data
 
 

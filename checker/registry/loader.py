@@ -368,7 +368,7 @@ def _refuse_unused_in(module: ModuleType, used: set[Invariant]) -> None:
             continue
         if value.__module__ != module.__name__ and not value.__module__.startswith(SHIPPED):
             what = f"@{marks[0]} {value.__name__} is imported into {module.__name__}.py as {name}, and not asked there"
-            raise mistake_in(value, what, "mark a function of that file that calls it, and import its file only")
+            raise mistake_in(value, what, "decorate a function in that file that calls it, and import only that file")
 
 
 def run_file(path: Path) -> ModuleType:

@@ -227,7 +227,7 @@ def render(result: Result, output: str, model: str | type[Model] | Model | Loade
     """
     known = {each.name: each for each in outputs_of("check") if each.is_file}
     if output not in known:
-        raise UnknownName(f"there is no output {output!r} of a check; {nearest(output, known)}")
+        raise UnknownName(f"a check has no output {output!r}; {nearest(output, known)}")
     content = known[output].content(Answered(result, model_of(result, model)))
     return None if content is None else content_text(content)
 

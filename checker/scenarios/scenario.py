@@ -229,7 +229,7 @@ def _check_lengths(path: Path, data: dict[str, Any]) -> None:
     if data["expect"] == "violated" and "seen_to_hold" in data:
         raise DamagedScenario(f'{path}: seen_to_hold cannot be combined with expect = "violated"; remove it')
     if DEADLOCK in lengths and not data.get("deadlock", False):
-        raise DamagedScenario(f"{path}: lengths has deadlock, which is not checked; add deadlock = true")
+        raise DamagedScenario(f"{path}: lengths has an entry for deadlock, which is not checked; add deadlock = true")
     if "fairness" in data and "liveness" not in data:
         raise DamagedScenario(f"{path}: fairness requires a property; name one in liveness")
     asked = data.get("invariants")

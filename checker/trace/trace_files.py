@@ -177,7 +177,7 @@ def _against(data: Any, where: str) -> Against:
 
 def _known_format(form: Any) -> None:
     if form != FORMAT or isinstance(form, bool):
-        raise DamagedFile(f"its format is {form!r}; this isrcheck reads format {FORMAT}")
+        raise DamagedFile(f"its format is {form!r}; this version of isrcheck reads format {FORMAT}")
 
 
 def _recorded_invariant(claim: Claim, name: str | None, outcome: Any, where: str) -> list[RecordedTrace]:

@@ -242,7 +242,9 @@ def _typed(row: int, data: dict[str, Any], known: Mapping[str, type], required: 
 def _header(row: int, data: dict[str, Any]) -> dict[str, Any]:
     _typed(row, data, _HEADER, ("recording", "lanes"), "the header")
     if data["recording"] != FORMAT:
-        raise DamagedFile(f"line {row}: its format is {data['recording']}; this isrcheck reads format {FORMAT}")
+        raise DamagedFile(
+            f"line {row}: its format is {data['recording']}; this version of isrcheck reads format {FORMAT}"
+        )
     process_logs = data["lanes"]
     if (
         not process_logs

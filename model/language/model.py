@@ -393,7 +393,7 @@ def _check_unused(cls: type[Model]) -> None:
     """Raises `ModelError` for a method that says something about the model, but that nothing would use."""
     beneath = [c for c in cls.__mro__ if c is not object and not issubclass(c, Model)]
     for names in (cls.__dict__, *(c.__dict__ for c in beneath)):
-        refuse_unused(names, IN_A_MODEL, "is in a model", "put it where the language has it")
+        refuse_unused(names, IN_A_MODEL, "is in a model", "use it only where the language allows it")
         for name, member in names.items():
             if "initial" in marks_of(member) and name != "initial":
                 raise mistake_in(member, f"@initial marks {name}, where nothing uses it", "call it initial")

@@ -66,7 +66,7 @@ class Operator:
 
     def __post_init__(self) -> None:
         if self.sign not in ("", *SIGNS):
-            raise ValueError(f"operator {self.name!r}: {self.sign!r} is none of {' '.join(SIGNS)}")
+            raise ValueError(f"operator {self.name!r}: {self.sign!r} is not one of {' '.join(SIGNS)}")
         if self.sign and (self.gives not in ("number", "set") or self.takes != (self.gives, self.gives)):
             raise ValueError(f"operator {self.name!r} has a sign, but takes {self.takes} and gives {self.gives!r}")
         self.text = self.text or self.sign

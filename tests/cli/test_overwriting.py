@@ -94,7 +94,7 @@ def test_no_source_is_replaced(tmp_path: Path, name: str) -> None:
     path.write_text("mine = 1\n")
     refused = run("check", counter(tmp_path), "--json", path, "--quiet")
     assert (refused.code, refused.out) == (153, "")
-    assert refused.err == f"isrcheck: {path} is there already, and is no output of isrcheck; name another file\n"
+    assert refused.err == f"isrcheck: {path} already exists and was not written by isrcheck; choose another file\n"
     assert path.read_text() == "mine = 1\n"
 
 
@@ -134,7 +134,7 @@ def test_tables_are_written_into_a_new_folder_only(tmp_path: Path) -> None:
     require_new_folder(str(tmp_path / "empty"))
     (tmp_path / "letter.txt").write_text("mine")
     for path in (tmp_path, tmp_path / "letter.txt"):
-        with pytest.raises(CommandError, match="it exists; name a new folder") as refused:
+        with pytest.raises(CommandError, match="it already exists; choose a new folder") as refused:
             require_new_folder(str(path))
         assert refused.value.code == 153
         assert run("analyze", tmp_path / "no-dataset", "--decode", path).err == f"isrcheck: {refused.value.message}\n"

@@ -220,7 +220,9 @@ def test_a_manifest_of_another_format_is_refused(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(checkpoint, "FORMAT", 7)
     run(with_everything(), kept(tmp_path))
     monkeypatch.undo()
-    with pytest.raises(CheckpointRefused, match=r"has format 7, but this isrcheck reads format 2; start over"):
+    with pytest.raises(
+        CheckpointRefused, match=r"has format 7, but this version of isrcheck reads format 2; start over"
+    ):
         run(with_everything(), kept(tmp_path, True))
 
 
@@ -362,7 +364,7 @@ def test_a_folder_in_use_is_refused_in_one_line(tmp_path: Path, holder: subproce
     who = f"{socket.gethostname()}, process {holder.pid}"
     assert (refused.exit_code, refused.output) == (
         150,
-        f"isrcheck: another search ({who}) uses {shared}; wait for its end, then --resume it\n",
+        f"isrcheck: another search ({who}) uses {shared}; wait until it ends, then continue with --resume\n",
     )
     assert sorted(shared.iterdir()) == before
     (shared / checkpoint.MANIFEST).write_text("{}")

@@ -145,7 +145,7 @@ FORMS: dict[str, Any] = {"meaning": max, "promela": None, "murphi": None, "tla":
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"sign": "**"}, "operator 'later': '**' is none of + - * // % | & ^"),
+        ({"sign": "**"}, "operator 'later': '**' is not one of + - * // % | & ^"),
         (
             {"sign": "%", "gives": "set"},
             "operator 'later' has a sign, but takes ('number', 'number') and gives 'set'",

@@ -164,7 +164,7 @@ HEADER = '{"recording": 1, "lanes": ["a"], "hidden": []}'
     [
         ("", "it is empty; a recording begins with a header"),
         ("[]", "line 1: it is not an object"),
-        ('{"recording": 2, "lanes": ["a"]}', "line 1: its format is 2; this isrcheck reads format 1"),
+        ('{"recording": 2, "lanes": ["a"]}', "line 1: its format is 2; this version of isrcheck reads format 1"),
         ('{"recording": 1, "lanes": ["a", "a"]}', "line 1: lanes is not a list of distinct names"),
         ('{"recording": 1}', "line 1: the header has no 'lanes'"),
         (f'{HEADER}\n{{"lane": "b", "order": 1, "event": "expire"}}', "line 2: the header has no lane 'b'; known: a"),

@@ -44,7 +44,7 @@ MISTAKES = {
     ),
     "a deadlock that is not looked for": (
         VIOLATED + "deadlock = 3\n",
-        "lengths has deadlock, which is not checked; add deadlock = true",
+        "lengths has an entry for deadlock, which is not checked; add deadlock = true",
     ),
     "a length of what is not checked": (
         'invariants = ["other"]\n' + VIOLATED,

@@ -106,7 +106,7 @@ def test_an_output_of_a_trace_is_none_without_a_trace(output: Output) -> None:
 
 
 def test_an_unknown_output_is_refused() -> None:
-    with pytest.raises(UnknownName, match="there is no output 'mermaids' of a check; did you mean mermaid"):
+    with pytest.raises(UnknownName, match="a check has no output 'mermaids'; did you mean mermaid"):
         render(RESULT, "mermaids", LOADED)
 
 

@@ -156,7 +156,7 @@ def test_a_header_that_is_none(dataset: Path, text: str) -> None:
 def test_another_version(dataset: Path) -> None:
     header = json.loads((dataset / "dataset.json").read_text())
     (dataset / "dataset.json").write_text(json.dumps({**header, "format": 1}))
-    refused(dataset, "has version 1 of the dataset format, but this isrcheck reads version 2")
+    refused(dataset, "has version 1 of the dataset format, but this version of isrcheck reads version 2")
 
 
 @pytest.mark.parametrize(

@@ -284,7 +284,8 @@ class Checkpoint:
             raise self._damaged(MANIFEST)
         if found.get("format") != FORMAT:
             raise CheckpointRefused(
-                f"{self.folder} has format {found.get('format')}, but this isrcheck reads format {FORMAT}; start over"
+                f"{self.folder} has format {found.get('format')}, "
+                f"but this version of isrcheck reads format {FORMAT}; start over"
             )
         self._require_same(found["question"])
         parts: list[dict[str, Any]] = found["parts"]

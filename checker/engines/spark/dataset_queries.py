@@ -115,7 +115,7 @@ def difference(spark: Spark, one: Dataset, other: Dataset, shared_variables: Sha
         lacking.unpersist()
     query = {**query_of(one, first), **shared_variables.query(0), "wanted": [bytes(key) for (key,) in wanted]}
     states = spark.over(len(query["files"]), executor_queries.least(query), "leaves array<bigint>")
-    found = spark.rows(states, label(one, f"level {first}, the least state that the other lacks"))
+    found = spark.rows(states, label(one, f"level {first}, smallest state missing from the other dataset"))
     return Difference(levels, min(tuple(leaves) for (leaves,) in found))
 
 
