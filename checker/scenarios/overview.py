@@ -28,7 +28,7 @@ class PageRow:
     def to_page(self) -> dict[str, Any]:
         """The data about the scenario that the page's template reads."""
         scenario = self.scenario
-        about: dict[str, Any] = {"model": "", "title": "", "story": "", "note": "", "source": (), "controls": ()}
+        about: dict[str, Any] = {"model": "", "title": "", "story": "", "note": "", "source": (), "fixed_versions": ()}
         if scenario is not None:
             about = {name: getattr(scenario, name) or nothing for name, nothing in about.items()}
         words = " ".join([self.name, self.status, self.found, about["model"], about["title"]]).lower()

@@ -236,7 +236,7 @@ def _held(model: Model, state: Any, predicate: Any) -> bool | str:
         ("up or " * 400 + "up", f"a condition of 2402 characters; the limit is {LONGEST}"),
         pytest.param(
             "every a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, t, u: a == b",
-            "more than 200,000 steps",
+            "more than 200,000 evaluation steps",
             marks=pytest.mark.exhaustive,
         ),
     ],

@@ -116,7 +116,7 @@ def test_a_disabled_instance_says_what_it_requires_and_the_values(browser: Brows
 def test_an_address_that_the_model_does_not_allow_is_one_clear_line(browser: Browser, kip_101: str) -> None:
     for path, words in (
         ("path=999", "there is no instance 999"),
-        ("path=x", "a path is"),
+        ("path=x", "a path must be"),
         ("initial=7", "initial state 7"),
     ):
         browser.open(f"{kip_101}#{path}")

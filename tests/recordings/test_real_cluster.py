@@ -92,4 +92,4 @@ def test_a_record_that_a_consumer_missed_was_acknowledged_and_lost() -> None:
     assert answer.verdict == "explained"
     assert answer.explanation is not None
     assert {"no-acknowledged-loss", "quorum-is-superset-of-isr"} <= set(answer.explanation.violated)
-    assert answer.explanation.likeness[0].scenario.startswith("kraft-forgotten-expansion")
+    assert answer.explanation.similar_scenarios[0].scenario.startswith("kraft-forgotten-expansion")

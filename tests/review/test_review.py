@@ -75,7 +75,7 @@ def test_the_first_lines_say_what_kip_320_mends(tmp_path: Path) -> None:
     )
     assert "a leader answers only followers of its own epoch" in cause
     assert "No behaviour is new. Gone, in 8 states: Broker 0 takes broker 1" in behaviour
-    assert "Refused, for replica[1].leader_epoch != replica[0].leader_epoch (kip_320.py:" in behaviour
+    assert "Refused because replica[1].leader_epoch != replica[0].leader_epoch (kip_320.py:" in behaviour
     renamed = {f["before"]: f["name"] for f in data["functions"]["changed"]}
     assert renamed["leader_expand_isr"] == "fenced_leader_expand_isr"
     assert [x["name"] for x in data["scenarios"]["turned"]] == ["kip-279"]

@@ -182,8 +182,8 @@ def without_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_what_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    cone = StoredPaths._cone
-    monkeypatch.setattr(StoredPaths, "_cone", lambda *asked: cone(*asked)[:1])
+    cone = StoredPaths._slice
+    monkeypatch.setattr(StoredPaths, "_slice", lambda *asked: cone(*asked)[:1])
 
 
 def without_first_row(monkeypatch: pytest.MonkeyPatch) -> None:

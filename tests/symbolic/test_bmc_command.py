@@ -233,7 +233,7 @@ def test_an_interrupt_ends_a_search_and_what_was_refuted_is_reported(tmp_path: P
         cwd=ROOT,
     )
     assert process.stderr is not None
-    while "no violation before" not in process.stderr.readline():
+    while "no violation so far" not in process.stderr.readline():
         pass
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
