@@ -264,7 +264,7 @@ def test_other_questions_are_refused_in_one_line(tmp_path: Path) -> None:
     assert isrcheck("kip-320", *small, "--resume", tmp_path, "--workers", 1).exit_code == 0
     for words, what in (
         (("kip-320", "-s", "replicas=2", "-s", "log_size=2"), "was made for settings "),
-        (("kip-279", *small), "is of model kip-320, not kip-279; use the same options, or start over"),
+        (("kip-279", *small), "was made for model kip-320, not kip-279; use the same options, or start over"),
         (
             ("kip-320", *small, "--deadlock"),
             "symmetry=[], not continue=False, deadlock=True, symmetry=[]; ask",
