@@ -267,13 +267,13 @@ def test_other_questions_are_refused_in_one_line(tmp_path: Path) -> None:
         (("kip-279", *small), "was made for model kip-320, not kip-279; use the same options, or start over"),
         (
             ("kip-320", *small, "--deadlock"),
-            "symmetry=[], not continue=False, deadlock=True, symmetry=[]; ask",
+            "symmetry=[], not continue=False, deadlock=True, symmetry=[]; use",
         ),
         (
             ("kip-320", *small, "--continue"),
             "deadlock=False, symmetry=[], not continue=True, ",
         ),
-        (("kip-320", *small, "--invariant", "weak-isr"), "is of invariants "),
+        (("kip-320", *small, "--invariant", "weak-isr"), "was made for invariants "),
     ):
         refused = isrcheck(*words, "--resume", tmp_path, "--quiet")  # no progress, however slow the machine is
         assert (refused.exit_code, refused.output.count("\n")) == (150, 1)
