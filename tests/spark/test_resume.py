@@ -171,14 +171,14 @@ def test_a_dataset_of_something_else_is_refused(tmp_path: Path) -> None:
         ("was made for model kip-101, not kip-279; use the same options, or start over", ("kip-279", small), {}),
         ("was made for settings", ("kip-101", {**small, "log_size": 2}), {}),
         ("for the invariants weak-isr, not strong-isr", ("kip-101", small, ("strong-isr",)), {}),
-        ("does not preserve transitions", ("kip-101", small), {"transitions": True}),
+        ("does not store transitions", ("kip-101", small), {"transitions": True}),
     ]
     for words, question, how in cases:
         with pytest.raises(DatasetRefused, match=words):
             ask(*question, resume=folder, **how)
     header = json.loads((tmp_path / "x/dataset.json").read_text())
     (tmp_path / "x/dataset.json").write_text(json.dumps({**header, "kernel": "0" * 64}))
-    with pytest.raises(DatasetRefused, match=r"was explored with another kernel .*the model has changed"):
+    with pytest.raises(DatasetRefused, match=r"was explored with another kernel .*the model or isrcheck has changed"):
         ask("kip-101", small, resume=folder)
     with pytest.raises(FileExistsError, match="already contains a dataset; continue with --resume"):
         ask("kip-101", small, checkpoint=folder)
