@@ -145,7 +145,7 @@ def _ask_spark(
 def _decode(spark: Any, dataset: Dataset, reloaded: ReloadedModel, data: dict[str, Any], to: str) -> None:
     """Writes the dataset as tables, and for each violated invariant the canonical trace to a violation.
 
-    The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
+    The canonical trace is one of the shortest traces, the same for every engine (`isrcheck.checker.trace.canonical`).
     """
     from isrcheck.checker.cli.diff import result_builder_of
     from isrcheck.checker.engines.spark.dataset_queries import decode

@@ -95,7 +95,7 @@ def _text(data: dict[str, Any], trace: Trace | None) -> list[str]:
 def result_builder_of(spark: Any, dataset: Dataset, reloaded: ReloadedModel) -> ResultBuilder:
     """The result builder that finds canonical traces in the stored levels of a dataset.
 
-    The canonical trace is one of the shortest traces, the same for every engine (`traces/canonical.py`).
+    The canonical trace is one of the shortest traces, the same for every engine (`isrcheck.checker.trace.canonical`).
     """
     from isrcheck.checker.analysis.result_builder import ResultBuilder
     from isrcheck.checker.engines.spark.dataset_paths import StoredPaths

@@ -4,7 +4,7 @@ Each part of a record or of `per(...)` becomes a column, with the name that `ana
 (`replica[0].isr`). A flag becomes a boolean. A number or a broker becomes an integer (null for no broker). A named
 value becomes a string. A set, a sequence, a channel, a bag or a set of messages becomes a list. Elements that are
 records become structs. Spark's executors do not know domains, so a *shape* describes a column to them. A shape is a
-list `[kind, ...]`, from which `engines/spark/decoding.py` builds arrays.
+list `[kind, ...]`, from which `engines/spark/decoder.py` builds arrays.
 
 The common part of two models: the variables that have the same name and comparable domains in both models.
 """

@@ -5,7 +5,7 @@ line is fitted to the logarithms of the ratios between successive levels. A para
 sizes. Each curve is fitted several times, to different numbers of the last levels. Each fit gives an estimate of how
 many states remain to be found. The range goes from the least estimate, halved, to the greatest estimate, doubled. The
 states found so far are added to both ends, and then each end is moved outwards by one hundredth. A range is only a
-guess. `benchmarks/estimated_size.py` counts how often the ranges for finished runs contain the true number.
+guess. `benchmarks/forecast.py` counts how often the ranges for finished runs contain the true number.
 
 There is no range in four cases: there are fewer than eight levels, a fitted curve does not slow down, the middle
 estimate says that more than nine tenths of the states remain to be found, or the upper end is more than ten times the
