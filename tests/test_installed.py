@@ -136,7 +136,7 @@ def answers_as_documented(installed: Installed, folder: Path) -> None:
     assert "Why must a follower not truncate" in installed.run(folder, "isrcheck", "course", "lessons")
     assert installed.run(folder, "isrcheck", "course", "lessons", "7").startswith("# 7. Everybody in the ISR is dead.")
     (folder / "mine.py").write_text(OWN)
-    assert "HOLDS" in installed.run(folder, "isrcheck", "check", "mine.py", "--quiet")
+    assert "NOTHING ASKED" in installed.run(folder, "isrcheck", "check", "mine.py", "--quiet")
     assert installed.run(folder, "python", "-c", API) == "violated\n"
 
 

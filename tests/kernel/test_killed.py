@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pytest
 
 from isrcheck import check
-from isrcheck.checker.engines.explicit.checkpoint import MANIFEST
+from isrcheck.checker.engines.explicit.checkpoint import LOCK, MANIFEST
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 OF_A_RUN = ("seconds", "peak_rss_bytes", "store_bytes", "states_per_second", "workers", "store")
@@ -102,7 +102,8 @@ class Searches:
     def _unnamed(self) -> set[str]:
         """The files that the manifest does not name."""
         there = {path.name for path in self.levels.iterdir()}
-        return there - {part[kind]["name"] for part in self._parts() for kind in ("states", "levels")} - {MANIFEST}
+        named = {part[kind]["name"] for part in self._parts() for kind in ("states", "levels")}
+        return there - named - {MANIFEST, LOCK}
 
 
 def killed_many_times(

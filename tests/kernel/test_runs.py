@@ -190,7 +190,7 @@ def test_buckets_have_the_names_of_all_workers(data: st.DataObject) -> None:
     tasks = data.draw(st.integers(1, 9))
     ranges = list(buckets.ranges(tasks, data.draw(st.sampled_from([1, 5000, 1 << 20]))))
     assert ranges[0][0] == 0 and all(one[1] == other[0] for one, other in pairwise(ranges))
-    parts = [buckets.names(some) for some in ranges]
+    parts = [buckets.ids(some) for some in ranges]
     assert np.array_equal(np.concatenate(parts), np.unique(np.concatenate(found)))
     # What is counted for each slice stays small where names are uneven, and there are many buckets.
     assert len(buckets._ends) <= ((FEWER_SLICES if buckets.more_bits else SLICES) + 1) * workers

@@ -424,7 +424,7 @@ def brought(ids, kept):
 
 @Loop
 def looked(functions, codec, turn, ids, worker):
-    """Judges the states with these ids: `survey` adds to `totals` and, under symmetry, `weights` adds to `weight`."""
+    """Evaluates the states with these ids: `survey` adds to `totals` and, under symmetry, `weights` to `weight`."""
     words, half, pairs, pages = codec.words, codec.half, codec.pairs, codec.pages
     scratch, rows = worker.own.scratch, worker.rows
     for first in range(0, len(ids), AT_ONCE):
