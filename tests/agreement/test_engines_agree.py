@@ -11,6 +11,7 @@ from hypothesis.errors import NoSuchExample, UnsatisfiedAssumption
 
 from isrcheck import check
 from isrcheck.checker.kernel import bytecode, llvm_expressions, vm
+from isrcheck.checker.kernel.llvm_words import ALL
 from isrcheck.checker.results.exploration import Limits
 from isrcheck.checker.results.result import Result
 from isrcheck.model.semantics import concrete_state, concrete_values
@@ -115,7 +116,7 @@ BROKEN_CODE = {
     "not": lambda self, node: self.known[node.arguments[0]],
     "and": lambda self, node: self.known[node.arguments[0]],
     "or": lambda self, node: self.known[node.arguments[-1]],
-    "eq": lambda self, node: llvm_expressions.ALL,
+    "eq": lambda self, node: ALL,
     "le": swapped(llvm_expressions.Lanes.le),
     "add": instead("subtract"),
     "subtract": swapped(llvm_expressions.Lanes.binary),
